@@ -1,0 +1,1 @@
+"""What an operation costs: backends execute primitives; nothing here knows about gradients."""

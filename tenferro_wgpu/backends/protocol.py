@@ -1,0 +1,112 @@
+"""The contract between the library and a backend.
+
+The interpreters call nothing but this Protocol.  A backend knows primitives by name and
+concrete tensors by layout and handle; it knows nothing of gradients, runtimes or user tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..ops.primitive import Primitive
+    from ..tensor import ShapeDtype, Tensor
+
+__all__ = ["Backend", "Capabilities"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a backend can do on the device it holds.
+
+    `dtypes` maps a dtype name to "native" or "software"; a dtype that is absent is unsupported.
+    `operations` are the names of the primitives with a kernel.
+    """
+
+    backend: str
+    device_name: str
+    device_type: str
+    driver: str
+    dtypes: Mapping[str, str]
+    operations: frozenset[str]
+    features: tuple[str, ...] = ()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    is_software: bool = False
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Executes primitives on one device, in the order they are queued.
+
+    Every method may be called from any thread; calls of one thread take effect in order.
+    Methods raise the exceptions of ``tenferro_wgpu.errors``; after ``close()`` every method
+    but ``close`` raises ``RuntimeClosedError``.
+    """
+
+    #: "cpu", "cuda", "webgpu" or a third party's name.
+    name: str
+    #: The device as a person would name it.
+    device_name: str
+
+    def execute(
+        self,
+        primitive: Primitive,
+        operands: tuple[Tensor, ...],
+        params: Mapping[str, Any],
+        outputs: tuple[ShapeDtype, ...],
+    ) -> tuple[Tensor, ...]:
+        """Queue one primitive and return its outputs, C-contiguous, without waiting.
+
+        Operands may have any strides, 0 and negative included.  Element-wise operands have the
+        output's shape.  View primitives never arrive here.  Raises UnsupportedOperationError
+        for a primitive or dtype without a kernel.
+        """
+        ...
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """Copy a host array to the device (C order)."""
+        ...
+
+    def scalar(self, value: Any, dtype: np.dtype[Any]) -> Tensor:
+        """A rank-0 constant; cheap, need not reach the device until a kernel asks for it."""
+        ...
+
+    def download(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """Wait for `tensor` alone and return its values as a fresh C-order array."""
+        ...
+
+    async def download_async(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """Like `download`, without blocking the event loop."""
+        ...
+
+    def synchronize(self) -> None:
+        """Return when everything queued before the call has finished; raise late faults."""
+        ...
+
+    async def synchronize_async(self) -> None:
+        """Like `synchronize`, without blocking the event loop."""
+        ...
+
+    def flush(self) -> None:
+        """Hand queued work to the device without waiting."""
+        ...
+
+    def capabilities(self) -> Capabilities:
+        """What this backend can do on its device."""
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """Counters and cache statistics as one nested dict; reading it never waits."""
+        ...
+
+    def clear_caches(self) -> None:
+        """Drop everything that can be made again: pipelines, pooled buffers, bind groups."""
+        ...
+
+    def close(self) -> None:
+        """Free everything; calling it again does nothing."""
+        ...
