@@ -227,7 +227,9 @@ class DeviceLostError(TenferroError, RuntimeError):
 class ShaderError(TenferroError, RuntimeError):
     """A WGSL module or pipeline that the device refused."""
 
-    def __init__(self, label: str, message: str, *, wgsl: str = "", line: int | None = None) -> None:
+    def __init__(
+        self, label: str, message: str, *, wgsl: str = "", line: int | None = None
+    ) -> None:
         self.label = label
         self.wgsl = wgsl
         self.line = line

@@ -1,0 +1,260 @@
+"""From a user's call to a primitive: scalars become constants, dtypes are promoted, errors named.
+
+Every public function of the operation tables goes through here, so that mixing rules are the
+same everywhere.  Knows values and dtypes; knows no backend and no derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import as_dtype, default_complex, is_inexact, promote_dtypes, weak_scalar_dtype
+from ..errors import AxisError, DTypeError, ShapeError
+from ..tensor import ShapeDtype
+from .primitive import Primitive
+from .value import Interpreter, Value, apply
+
+__all__ = [
+    "broadcast_shapes",
+    "elementwise",
+    "lift",
+    "normalize_axes",
+    "normalize_axis",
+    "promote",
+    "to_inexact",
+]
+
+SCALARS = (bool, int, float, complex, np.generic)
+
+_default_interpreter: Callable[[], Interpreter] | None = None
+
+
+def set_default_interpreter(provider: Callable[[], Interpreter]) -> None:
+    """Say where calls without any tensor argument (``add(1, 2)``) are computed."""
+    global _default_interpreter
+    _default_interpreter = provider
+
+
+def lift(op: str, x: Any) -> Value:
+    """`x` itself if it is a tensor; a scalar becomes a constant of the default runtime."""
+    if isinstance(x, Value):
+        return x
+    return _lift_all(op, (x,))[0]
+
+
+def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
+    anchor: Interpreter | None = None
+    for operand in operands:
+        if isinstance(operand, Value):
+            if anchor is None or operand.interpreter.level > anchor.level:
+                anchor = operand.interpreter
+        elif not isinstance(operand, SCALARS):
+            raise _not_a_tensor(op, operand)
+    if anchor is None:
+        if _default_interpreter is None:
+            raise DTypeError(op, "expected at least one tensor argument")
+        anchor = _default_interpreter()
+        common = np.result_type(*operands)
+        return [anchor.constant(operand, _scalar_dtype(anchor, common)) for operand in operands]
+    dtype: np.dtype[Any] | None = None
+    for operand in operands:
+        if isinstance(operand, Value):
+            dtype = operand.dtype if dtype is None else promote_dtypes(op, dtype, operand.dtype)
+    assert dtype is not None
+    for operand in operands:
+        if not isinstance(operand, Value):
+            dtype = weak_scalar_dtype(op, operand, dtype, anchor.default_dtype)
+    return [
+        operand
+        if isinstance(operand, Value)
+        else anchor.constant(_checked_scalar(op, operand, dtype), dtype)
+        for operand in operands
+    ]
+
+
+def _scalar_dtype(interpreter: Interpreter, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind == "f":
+        return interpreter.default_dtype
+    return default_complex(interpreter.default_dtype) if dtype.kind == "c" else dtype
+
+
+def _checked_scalar(op: str, scalar: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind in "iu" and not isinstance(scalar, (bool, np.bool_)):
+        limits = np.iinfo(dtype)
+        if not limits.min <= scalar <= limits.max:
+            raise OverflowError(
+                f"{op}: Python integer {scalar} is out of range for {dtype}; "
+                "convert the tensor with astype(...) first"
+            )
+    return scalar
+
+
+def _not_a_tensor(op: str, x: Any) -> DTypeError:
+    kind = type(x).__name__
+    if isinstance(x, np.ndarray) or hasattr(x, "__array__") or isinstance(x, (list, tuple)):
+        return DTypeError(
+            op,
+            f"a {kind} does not mix with tensors by itself; "
+            "put it on the device with runtime.constant_from(...) first",
+        )
+    return DTypeError(op, f"expected a tensor or a scalar, got {kind}")
+
+
+def promote(op: str, operands: Sequence[Any]) -> list[Value]:
+    """Tensors of one dtype from tensors and scalars, by the promotion rules."""
+    values = _lift_all(op, operands)
+    dtype = values[0].dtype
+    for value in values:
+        if value.dtype is not dtype:
+            dtype = promote_dtypes(op, dtype, value.dtype)
+    return [cast_to(value, dtype) for value in values]
+
+
+def cast_to(x: Value, dtype: np.dtype[Any]) -> Value:
+    """`x` in another dtype (itself if it has it)."""
+    result: Value = x if x.dtype is dtype else apply(CAST, x, dtype=dtype)
+    return result
+
+
+def to_inexact(x: Value) -> Value:
+    """`x` as a floating-point tensor: integers and bools take the default float."""
+    return x if is_inexact(x.dtype) else cast_to(x, x.interpreter.default_dtype)
+
+
+def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> Any:
+    """Promote the operands of an element-wise primitive and apply it.
+
+    `kinds` are the NumPy dtype kinds it takes.  A primitive that takes only floating point
+    converts integers and bools to the default float.
+    """
+    values = promote(primitive.name, operands)
+    dtype = values[0].dtype
+    if dtype.kind not in kinds:
+        if dtype.kind in "biu" and kinds in ("f", "fc"):
+            values = [to_inexact(value) for value in values]
+        else:
+            raise DTypeError(
+                primitive.name, f"{dtype} tensors are not supported{_dtype_hint(dtype)}", (dtype,)
+            )
+    return apply(primitive, *values)
+
+
+def _dtype_hint(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "b":
+        return "; use logical_and, logical_or or logical_not, or astype(...) first"
+    if dtype.kind == "c":
+        return "; complex numbers have no order, take .real or abs(...) first"
+    return "; convert with astype(...) first"
+
+
+def broadcast_shapes(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The NumPy broadcast of shapes; raises ShapeError naming `op`."""
+    first = shapes[0]
+    for shape in shapes:
+        if shape != first:
+            break
+    else:
+        return first
+    ndim = max(len(shape) for shape in shapes)
+    result = [1] * ndim
+    for shape in shapes:
+        for axis in range(-1, -len(shape) - 1, -1):
+            extent = shape[axis]
+            if extent != 1:
+                if result[axis] not in (1, extent):
+                    raise ShapeError(
+                        op,
+                        "shapes " + " and ".join(str(s) for s in shapes) + " do not broadcast; "
+                        "extents must be equal or 1, aligned from the last axis",
+                        shapes,
+                    )
+                result[axis] = extent
+    return tuple(result)
+
+
+def normalize_axis(op: str, axis: Any, ndim: int) -> int:
+    """A non-negative axis; raises AxisError."""
+    try:
+        index = axis.__index__()
+    except AttributeError:
+        raise DTypeError(op, f"axis must be an integer, got {axis!r}") from None
+    if not -ndim <= index < ndim:
+        raise AxisError(
+            op,
+            f"axis {index} is out of bounds for a tensor of {ndim} axes"
+            + (f"; use {-ndim} to {ndim - 1}" if ndim else ""),
+            axis=index,
+            ndim=ndim,
+        )
+    return int(index) % ndim
+
+
+def normalize_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Ascending non-negative axes from None (all), one axis or several; raises AxisError."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, (tuple, list)):
+        return (normalize_axis(op, axis, ndim),)
+    axes = sorted(normalize_axis(op, one, ndim) for one in axis)
+    for first, second in zip(axes, axes[1:], strict=False):
+        if first == second:
+            raise AxisError(op, f"axis {first} is named twice in {axis!r}", axis=first, ndim=ndim)
+    return tuple(axes)
+
+
+def _cast_shape(x: ShapeDtype, *, dtype: np.dtype[Any]) -> ShapeDtype:
+    return ShapeDtype(x.shape, dtype)
+
+
+def _cast_back(g: Value, x: ShapeDtype) -> Value:
+    """The cotangent in the dtype it came from; a real source takes the real part."""
+    return project(g, x.dtype)
+
+
+def _cast_forward(t: Value, out: ShapeDtype) -> Value:
+    return project(t, out.dtype)
+
+
+def project(g: Value, dtype: np.dtype[Any]) -> Value:
+    """A cotangent or tangent in `dtype`: complex to real keeps the real part."""
+    if g.dtype.kind == "c" and dtype.kind != "c":
+        g = apply(REAL, g)
+    return cast_to(g, dtype)
+
+
+def _real_shape(x: ShapeDtype) -> ShapeDtype:
+    return ShapeDtype(x.shape, np.dtype(f"f{x.dtype.itemsize // 2}"))
+
+
+CAST = Primitive(
+    "cast",
+    ("x",),
+    _cast_shape,
+    vjp=lambda g, x_like: _cast_back(g, x_like),
+    jvp=lambda t, out_like: _cast_forward(t, out_like),
+    elementwise=True,
+)
+REAL = Primitive(
+    "real", ("x",), _real_shape, vjp=lambda g: g, jvp=lambda t: apply(REAL, t), elementwise=True
+)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
+    """Convert a tensor to another dtype, explicitly and possibly with loss.
+
+    Floats to integers truncate toward zero as NumPy does; complex to real keeps the real part.
+    `copy` is accepted for the Array API; tensors are immutable, so no copy is ever visible.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.astype(tw.asarray([1.7, -1.7]), tw.int32).tolist()
+    [1, -1]
+    """
+    del copy
+    value = lift("astype", x)
+    target = as_dtype(dtype, "astype")
+    if value.dtype.kind == "c" and target.kind != "c" and target.kind != "b":
+        value = apply(REAL, value)
+    return cast_to(value, target)

@@ -1,0 +1,197 @@
+"""Order, choice, comparison and logic, element by element.
+
+`where` is what keeps NaN out of derivatives: the branch that is not taken gets true zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import bool_
+from ..tensor import ShapeDtype
+from . import elementwise as arithmetic
+from .calling import SCALARS, broadcast_shapes, elementwise, lift, promote
+from .table import ANY, ORDERED, binary, row, same, to_bool, unary
+from .value import Value, apply, constant_like
+
+# -- order and choice ---------------------------------------------------------------------------
+
+
+def _share(g: Value, wins: Value, ties: Value) -> Any:
+    """The whole cotangent to a winner, half to each of a tie, true zeros elsewhere."""
+    return where(wins, g, where(ties, arithmetic.multiply(g, 0.5), constant_like(g, 0)))
+
+
+def _extremum_rules(beats: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    return (
+        lambda g, x, y: _share(g, beats(x, y), equal(x, y)),
+        lambda g, x, y: _share(g, beats(y, x), equal(x, y)),
+    )
+
+
+_greater_rules = _extremum_rules(lambda x, y: greater(x, y))
+_less_rules = _extremum_rules(lambda x, y: less(x, y))
+
+maximum = binary(
+    "maximum", ORDERED, vjp=_greater_rules, jvp=_greater_rules,
+    doc="""The larger of two tensors, element by element; NaN if either is NaN.
+
+    Equal elements share the derivative, one half each.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.maximum(tw.asarray([1.0, 5.0]), 2.0).tolist()
+    [2.0, 5.0]
+    """,
+)  # fmt: skip
+minimum = binary(
+    "minimum", ORDERED, vjp=_less_rules, jvp=_less_rules,
+    doc="""The smaller of two tensors, element by element; NaN if either is NaN.
+
+    Equal elements share the derivative, one half each.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.minimum(tw.asarray([1.0, 5.0]), 2.0).tolist()
+    [1.0, 2.0]
+    """,
+)  # fmt: skip
+
+
+def _gate(condition: Value, g: Value) -> Any:
+    return where(condition, g, constant_like(g, 0))
+
+
+_CLIP_RULES = (
+    lambda g, x, low, high: _gate(
+        logical_and(less_equal(low, x), less_equal(x, high)), g
+    ),
+    lambda g, x, low, high: _gate(logical_and(less(x, low), less(low, high)), g),
+    lambda g, x, low, high: _gate(less(high, maximum(x, low)), g),
+)  # fmt: skip
+
+CLIP = row("clip", ("x", "low", "high"), same("clip"), _CLIP_RULES, _CLIP_RULES)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Limit every element to the closed interval from `min` to `max`.
+
+    Either bound may be None or a tensor that broadcasts.  The derivative passes on the closed
+    interval, bounds included; where a bound is active it passes to the bound.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.clip(tw.asarray([-1.0, 0.5, 9.0]), 0.0, 1.0).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    value = lift("clip", x)
+    if value.dtype.kind == "f":
+        lowest: Any = -np.inf
+        highest: Any = np.inf
+    elif value.dtype.kind in "iu":
+        lowest, highest = np.iinfo(value.dtype).min, np.iinfo(value.dtype).max
+    else:
+        lowest, highest = False, True
+    low = lowest if min is None else min
+    high = highest if max is None else max
+    return elementwise(CLIP, (value, low, high), ORDERED)
+
+
+def _select_shape(condition: ShapeDtype, x: ShapeDtype, y: ShapeDtype) -> ShapeDtype:
+    return ShapeDtype(broadcast_shapes("where", condition.shape, x.shape, y.shape), x.dtype)
+
+
+SELECT = row(
+    "select", ("condition", "x", "y"), _select_shape,
+    vjp=(
+        None,
+        lambda g, condition: where(condition, g, constant_like(g, 0)),
+        lambda g, condition: where(condition, constant_like(g, 0), g),
+    ),
+    jvp=(
+        None,
+        lambda t, condition: where(condition, t, constant_like(t, 0)),
+        lambda t, condition: where(condition, constant_like(t, 0), t),
+    ),
+)  # fmt: skip
+
+
+def where(condition: Any, x: Any, y: Any, /) -> Any:
+    """Elements of `x` where `condition` holds, of `y` elsewhere.
+
+    A condition that is not bool counts as true where it is not 0.  The branch that is not
+    chosen gets a derivative of exactly 0, even if it holds NaN or infinities.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.where(tw.asarray([True, False]), tw.asarray([1.0, 2.0]), 0.0).tolist()
+    [1.0, 0.0]
+    """
+    if isinstance(condition, SCALARS) and any(isinstance(v, Value) for v in (x, y)):
+        anchor = x if isinstance(x, Value) else y
+        chosen: Value = constant_like(anchor, bool(condition), shape=(), dtype=bool_)
+    else:
+        chosen = lift("where", condition)
+    if chosen.dtype is not bool_:
+        chosen = not_equal(chosen, 0)
+    if isinstance(x, SCALARS) and isinstance(y, SCALARS):
+        common = np.result_type(x, y)
+        default = chosen.interpreter.default_dtype
+        dtype = default if common.kind == "f" else common
+        x = chosen.interpreter.constant(x, dtype)
+    first, second = promote("where", (x, y))
+    return apply(SELECT, chosen, first, second)
+
+
+# -- comparisons and logic ----------------------------------------------------------------------
+
+
+def _comparison(name: str, kinds: str, symbol: str) -> Any:
+    return binary(
+        name,
+        kinds,
+        shape_rule=to_bool(name),
+        doc=f"""Whether x {symbol} y, element by element, as a bool tensor.
+
+    Comparisons with NaN are false, except that NaN is not equal to anything.
+
+    >>> import tenferro_wgpu as tw
+    >>> bool(tw.{name}(tw.asarray(1.0), 2.0)) == (1.0 {symbol} 2.0)
+    True
+    """,
+    )
+
+
+equal = _comparison("equal", ANY, "==")
+not_equal = _comparison("not_equal", ANY, "!=")
+less = _comparison("less", ORDERED, "<")
+less_equal = _comparison("less_equal", ORDERED, "<=")
+greater = _comparison("greater", ORDERED, ">")
+greater_equal = _comparison("greater_equal", ORDERED, ">=")
+
+logical_and = binary(
+    "logical_and", "b", shape_rule=to_bool("logical_and"),
+    doc="""Logical and of two bool tensors.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.logical_and(tw.asarray([True, False]), True).tolist()
+    [True, False]
+    """,
+)  # fmt: skip
+logical_or = binary(
+    "logical_or", "b", shape_rule=to_bool("logical_or"),
+    doc="""Logical or of two bool tensors.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.logical_or(tw.asarray([True, False]), True).tolist()
+    [True, True]
+    """,
+)  # fmt: skip
+logical_not = unary(
+    "logical_not", "b", shape_rule=to_bool("logical_not"),
+    doc="""Logical not of a bool tensor.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.logical_not(tw.asarray([True, False])).tolist()
+    [False, True]
+    """,
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""How a row of an element-wise table becomes a primitive and the public function that calls it.
+
+Used by the table modules of this package only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dtypes import bool_
+from ..tensor import ShapeDtype
+from .calling import broadcast_shapes, elementwise
+from .primitive import Primitive
+
+NUMERIC = "iufc"
+ORDERED = "biuf"
+FLOATING = "fc"
+ANY = "biufc"
+
+#: name -> primitive, for the tests that run every row.
+TABLE: dict[str, Primitive] = {}
+
+
+def same(name: str) -> Callable[..., ShapeDtype]:
+    def shape_rule(*operands: ShapeDtype) -> ShapeDtype:
+        return ShapeDtype(broadcast_shapes(name, *(x.shape for x in operands)), operands[0].dtype)
+
+    return shape_rule
+
+
+def to_bool(name: str) -> Callable[..., ShapeDtype]:
+    def shape_rule(*operands: ShapeDtype) -> ShapeDtype:
+        return ShapeDtype(broadcast_shapes(name, *(x.shape for x in operands)), bool_)
+
+    return shape_rule
+
+
+def row(
+    name: str,
+    arguments: Sequence[str],
+    shape_rule: Callable[..., ShapeDtype],
+    vjp: Any = None,
+    jvp: Any = None,
+) -> Primitive:
+    TABLE[name] = primitive = Primitive(
+        name, arguments, shape_rule, vjp=vjp, jvp=jvp, elementwise=True
+    )
+    return primitive
+
+
+def _finish(function: Any, name: str, primitive: Primitive, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.primitive = primitive
+    return function
+
+
+def unary(
+    name: str,
+    kinds: str,
+    *,
+    vjp: Any = None,
+    jvp: Any = None,
+    shape_rule: Callable[..., ShapeDtype] | None = None,
+    doc: str,
+) -> Any:
+    """A row with one operand and the public function that calls it."""
+    primitive = row(name, ("x",), shape_rule or same(name), vjp, jvp)
+
+    def function(x: Any, /) -> Any:
+        return elementwise(primitive, (x,), kinds)
+
+    return _finish(function, name, primitive, doc)
+
+
+def binary(
+    name: str,
+    kinds: str,
+    *,
+    vjp: Any = None,
+    jvp: Any = None,
+    shape_rule: Callable[..., ShapeDtype] | None = None,
+    public_name: str = "",
+    doc: str,
+) -> Any:
+    """A row with two broadcasting operands and the public function that calls it."""
+    primitive = row(name, ("x", "y"), shape_rule or same(name), vjp, jvp)
+
+    def function(x: Any, y: Any, /) -> Any:
+        return elementwise(primitive, (x, y), kinds)
+
+    return _finish(function, public_name or name, primitive, doc)

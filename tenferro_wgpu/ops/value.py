@@ -1,0 +1,168 @@
+"""The values a program computes with, and the interpreters that give an operation its effect.
+
+Every user-visible tensor, eager or inside a transform, is a `Value`.  `apply` hands an
+operation to the innermost interpreter among its inputs.  Nothing here knows a backend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .primitive import Primitive
+
+__all__ = ["AbstractInterpreter", "AbstractValue", "Interpreter", "Value", "apply", "constant_like"]
+
+
+class Value:
+    """A tensor as programs see it: a shape, a dtype and the interpreter it belongs to."""
+
+    __slots__ = ()
+
+    interpreter: Interpreter
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the elements."""
+        raise NotImplementedError
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+
+class Interpreter:
+    """Gives primitives their effect on one kind of value.
+
+    `level` orders nested interpreters: the eager runtime is 0, every transform in progress is
+    above the interpreters of the values it wraps.
+    """
+
+    __slots__ = ()
+
+    level: int
+
+    @property
+    def default_dtype(self) -> np.dtype[Any]:
+        """The floating-point dtype of results that integers cannot hold."""
+        raise NotImplementedError
+
+    def bind(
+        self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]
+    ) -> tuple[Value, ...]:
+        """Apply a primitive and return its outputs."""
+        raise NotImplementedError
+
+    def constant(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Value:
+        """A tensor of `shape` filled with one scalar, without derivative."""
+        raise NotImplementedError
+
+
+_NO_PARAMS: dict[str, Any] = {}
+
+
+def apply_multiple(
+    primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any] = _NO_PARAMS
+) -> tuple[Value, ...]:
+    """Apply a primitive by the innermost interpreter among its inputs; returns all outputs."""
+    interpreter = inputs[0].interpreter
+    for value in inputs:
+        other = value.interpreter
+        if other is not interpreter and other.level > interpreter.level:
+            interpreter = other
+    return interpreter.bind(primitive, inputs, params)
+
+
+def apply(primitive: Primitive, *inputs: Value, **params: Any) -> Any:
+    """Apply a single-output primitive by the innermost interpreter among its inputs."""
+    return apply_multiple(primitive, inputs, params)[0]
+
+
+def innermost(values: Sequence[Value]) -> Interpreter:
+    """The interpreter with the highest level among `values`."""
+    return max((value.interpreter for value in values), key=lambda found: found.level)
+
+
+def constant_like(
+    x: Value, value: Any, *, shape: tuple[int, ...] | None = None, dtype: Any = None
+) -> Any:
+    """A constant tensor in the world of `x`: its shape and dtype unless given."""
+    return x.interpreter.constant(
+        value,
+        x.dtype if dtype is None else np.dtype(dtype),
+        x.shape if shape is None else shape,
+    )
+
+
+class AbstractValue(Value):
+    """A value of which only shape and dtype are known."""
+
+    __slots__ = ("_dtype", "_shape", "interpreter")
+
+    def __init__(
+        self, interpreter: AbstractInterpreter, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> None:
+        self.interpreter = interpreter
+        self._shape = shape
+        self._dtype = dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes."""
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the elements."""
+        return self._dtype
+
+    def __repr__(self) -> str:
+        return f"AbstractValue(shape={self.shape}, dtype={self.dtype})"
+
+
+class AbstractInterpreter(Interpreter):
+    """Runs only shape and dtype rules: a program's signature without computing anything."""
+
+    __slots__ = ("_default_dtype", "level")
+
+    def __init__(self, default_dtype: Any = np.float32) -> None:
+        self.level = 0
+        self._default_dtype = np.dtype(default_dtype)
+
+    @property
+    def default_dtype(self) -> np.dtype[Any]:
+        """The floating-point dtype of results that integers cannot hold."""
+        return self._default_dtype
+
+    def value(self, shape: tuple[int, ...], dtype: Any) -> AbstractValue:
+        """An abstract tensor of the given shape and dtype."""
+        return AbstractValue(self, shape, np.dtype(dtype))
+
+    def bind(
+        self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]
+    ) -> tuple[Value, ...]:
+        """The abstract outputs of a primitive."""
+        return tuple(
+            AbstractValue(self, out.shape, out.dtype) for out in primitive.infer(inputs, params)
+        )
+
+    def constant(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Value:
+        """An abstract constant."""
+        return AbstractValue(self, shape, dtype)
