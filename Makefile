@@ -1,0 +1,78 @@
+# Every target does its own set-up in .venv; nothing outside this folder is touched, except that
+# `make test` and `make bench` may install software Vulkan drivers with apt when run as root.
+
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+PYTHON_IN_VENV := $(BIN)/python
+
+# Options of the two programs a person runs: make demo DEMO="--image photo.jpg"
+DEMO ?=
+BENCH ?=
+# Options of pytest: make test PYTEST="-k matmul"
+PYTEST ?=
+WORKERS ?= 2
+
+.PHONY: demo test lint typecheck unit wheel-check bench docs clean help
+
+help:
+	@echo "make demo    restore a photograph on the best device here (options: DEMO=\"--steps 50\")"
+	@echo "make test    formatting, lint, types, the wheel, and the tests on every adapter"
+	@echo "make lint    formatting, lint and types alone"
+	@echo "make bench   the benchmarks"
+	@echo "make docs    the documentation site, in docs/_build/html"
+	@echo "make clean   removes .venv and everything built"
+
+demo: $(VENV)/.with-demo
+	$(PYTHON_IN_VENV) -m tenferro_wgpu $(DEMO)
+
+# pytest comes last, so that its summary is the last thing on the screen.
+test: lint wheel-check unit
+
+lint: $(VENV)/.with-test
+	$(PYTHON_IN_VENV) -m ruff format --check .
+	$(PYTHON_IN_VENV) -m ruff check .
+	$(PYTHON_IN_VENV) -m mypy
+
+wheel-check: $(VENV)/.with-test
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) scripts/check_wheel.py
+
+unit: $(VENV)/.with-test
+	bash scripts/ensure_vulkan.sh
+	bash scripts/run_tests.sh $(PYTHON_IN_VENV) -n $(WORKERS) $(PYTEST)
+
+bench: $(VENV)/.with-bench
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) -m benchmarks $(BENCH)
+
+docs: $(VENV)/.with-docs
+	$(PYTHON_IN_VENV) -m sphinx -W -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+clean:
+	rm -rf $(VENV) dist build docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(PYTHON_IN_VENV):
+	bash scripts/make_venv.sh $(VENV)
+
+# One stamp per set of extras: it goes stale when the requirements change.
+$(VENV)/.with-demo: pyproject.toml | $(PYTHON_IN_VENV)
+	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[demo]"
+	@touch $@
+
+$(VENV)/.with-test: pyproject.toml | $(PYTHON_IN_VENV)
+	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[test,demo]"
+	@touch $@
+
+$(VENV)/.with-bench: pyproject.toml | $(PYTHON_IN_VENV)
+	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	@touch $@
+
+$(VENV)/.with-docs: pyproject.toml | $(PYTHON_IN_VENV)
+	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
