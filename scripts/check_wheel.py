@@ -26,8 +26,7 @@ def run(*command: str | Path, cwd: Path) -> str:
         cwd=cwd,
         env=environment,
         text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         check=False,
     )
     if done.returncode != 0:
