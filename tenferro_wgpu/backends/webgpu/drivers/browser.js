@@ -48,7 +48,6 @@
       this.mapped = new Map();
       this.pending = new Set(); // promises of error scopes that are not answered yet
       this.problems = [];
-      this.batch = 0;
       this.paramsLayout = device.createBindGroupLayout({
         entries: [{
           binding: 0,
@@ -59,6 +58,11 @@
       this.paramsBindingSize = 0;
       this.paramsCapacity = 0;
       device.lost.then((info) => { this.lost = `${info.reason}: ${info.message}`; });
+    }
+
+    // Calls back once with the reason when the device goes away, `destroy` included.
+    whenLost(callback) {
+      this.device.lost.then(() => callback(this.lost));
     }
 
     describe() {
@@ -98,6 +102,7 @@
       return number;
     }
 
+    // WebGPU lets work that is submitted finish before the memory goes.
     destroyBuffers(numbers) {
       for (const number of numbers) {
         this.buffers.get(number)?.destroy();
@@ -135,7 +140,7 @@
         layout: this.device.createPipelineLayout({ bindGroupLayouts }),
         compute: { module, entryPoint: 'main' },
       });
-      this.pipelines.set(number, { pipeline, layout });
+      this.pipelines.set(number, { pipeline, label });
       this.watch(this.device.popErrorScope(), async (error) => {
         const { messages } = await module.getCompilationInfo();
         const first = messages.find((message) => message.type === 'error');
@@ -150,33 +155,27 @@
       return number;
     }
 
-    createBindGroup(pipelineNumber, bufferNumbers, sizes) {
+    // `ranges` holds buffer, offset and size of each binding in turn.
+    createBindGroup(bindings, ranges) {
       const number = this.nextNumber++;
-      const { layout } = this.pipelines.get(pipelineNumber);
-      const entries = [...bufferNumbers].map((buffer, binding) => ({
-        binding,
-        resource: { buffer: this.buffers.get(buffer), size: sizes[binding] },
-      }));
+      const entries = [];
+      for (let at = 0; at < ranges.length; at += 3) {
+        const [buffer, offset, size] = [this.buffers.get(ranges[at]), ranges[at + 1], ranges[at + 2]];
+        entries.push({ binding: at / 3, resource: { buffer, offset, size } });
+      }
       this.device.pushErrorScope('validation');
+      const layout = this.bindingLayout(bindings);
       this.groups.set(number, this.device.createBindGroup({ layout, entries }));
       this.watch(this.device.popErrorScope(),
         (error) => ({ kind: 'bindings', order: number, message: error.message }));
       return number;
     }
 
-    // `view` is a Python buffer. WebGPU writes multiples of 4 bytes, so a ragged tail is padded.
+    // `view` is a Python buffer of bytes.
     writeBuffer(number, offset, view) {
-      const buffer = this.buffers.get(number);
       const source = view.getBuffer('u8');
       try {
-        const bytes = source.data;
-        const whole = bytes.length & ~3;
-        if (whole > 0) this.queue.writeBuffer(buffer, offset, bytes, 0, whole);
-        if (whole < bytes.length) {
-          const tail = new Uint8Array(4);
-          tail.set(bytes.subarray(whole));
-          this.queue.writeBuffer(buffer, offset + whole, tail);
-        }
+        this.queue.writeBuffer(this.buffers.get(number), offset, source.data);
       } finally {
         source.release();
       }
@@ -220,9 +219,8 @@
       return offsets;
     }
 
-    // One compute pass over the commands `first` up to `last`, as a command buffer.
-    encode(words, offsets, first, last) {
-      const encoder = this.device.createCommandEncoder();
+    // One compute pass over the commands `first` up to `last`.
+    encode(encoder, words, offsets, first, last) {
       const pass = encoder.beginComputePass();
       let bound = 0;
       for (let index = first; index < last; index++) {
@@ -236,43 +234,47 @@
         pass.dispatchWorkgroups(words[at + 2], words[at + 3], words[at + 4]);
       }
       pass.end();
-      return encoder.finish();
     }
 
-    // Returns the number of this batch, or -1 when the device is lost.
-    submit(words, params, released) {
-      if (this.lost) return -1;
-      const batch = ++this.batch;
+    // `copy` may add copies behind the commands to the same submission.
+    submit(words, params, copy) {
       this.device.pushErrorScope('out-of-memory');
       this.device.pushErrorScope('validation');
-      const offsets = this.placeParams(words, params);
-      this.queue.submit([this.encode(words, offsets, 0, words.length / WORDS_PER_COMMAND)]);
-      this.watch(this.device.popErrorScope(), async (error) => {
-        const { command, message } = await this.findInvalid(words, offsets);
-        return {
-          kind: 'batch', order: this.nextNumber, batch, command, message: message || error.message,
-        };
-      });
-      this.watch(this.device.popErrorScope(),
-        (error) => ({ kind: 'memory', order: this.nextNumber, size: 0, message: error.message }));
-      if (released) this.destroyBuffers(released);
-      return batch;
+      let offsets = [];
+      try {
+        const encoder = this.device.createCommandEncoder();
+        offsets = this.placeParams(words, params);
+        this.encode(encoder, words, offsets, 0, words.length / WORDS_PER_COMMAND);
+        copy?.(encoder);
+        this.queue.submit([encoder.finish()]);
+      } finally {
+        const order = this.nextNumber;
+        this.watch(this.device.popErrorScope(), async (error) => {
+          const { label, message } = await this.findInvalid(words, offsets);
+          return { kind: 'batch', order, label, message: message || error.message };
+        });
+        this.watch(this.device.popErrorScope(),
+          (error) => ({ kind: 'memory', order, size: 0, message: error.message }));
+      }
     }
 
     // The first command of a refused batch that is invalid on its own: each is encoded, not run.
     async findInvalid(words, offsets) {
       for (let index = 0; index < words.length / WORDS_PER_COMMAND; index++) {
+        const label = this.pipelines.get(words[index * WORDS_PER_COMMAND])?.label ?? '';
+        const encoder = this.device.createCommandEncoder();
         this.device.pushErrorScope('validation');
         let message = '';
         try {
-          this.encode(words, offsets, index, index + 1);
+          this.encode(encoder, words, offsets, index, index + 1);
+          encoder.finish();
         } catch (error) {
           message = String(error); // an object that was forgotten since
         }
         const error = await this.device.popErrorScope();
-        if (error || message) return { command: index, message: error?.message ?? message };
+        if (error || message) return { label, message: error?.message ?? message };
       }
-      return { command: -1, message: '' };
+      return { label: '', message: '' };
     }
 
     // Resolves when every error scope opened so far is answered.
@@ -293,55 +295,55 @@
       return JSON.stringify(found);
     }
 
-    lostReason() {
-      return this.lost ?? '';
-    }
-
     takeStaging(size) {
       const at = this.idleStaging.findIndex((buffer) => buffer.size === size);
       if (at >= 0) return this.idleStaging.splice(at, 1)[0];
       return this.device.createBuffer({ size, usage: STAGING_USAGE });
     }
 
-    // Resolves to the number that finishRead wants, once the bytes are in mapped memory.
-    async startRead(number, offset, byteCount) {
-      const skip = offset & 3;
-      const size = alignUp(skip + byteCount, 4);
+    // Submits the commands and copies of the ranges (buffer, offset, size in turn) in one go.
+    // Resolves to a number for copyRead and endRead once the bytes are mapped, or to 0 where they
+    // never will be: then the device is lost or a problem is recorded.
+    async beginRead(words, params, ranges) {
+      let size = 0;
+      for (let at = 2; at < ranges.length; at += 3) size += ranges[at];
       const staging = this.takeStaging(Math.max(256, 2 ** Math.ceil(Math.log2(size))));
-      const token = this.nextNumber++;
-      this.device.pushErrorScope('validation');
-      const encoder = this.device.createCommandEncoder();
-      encoder.copyBufferToBuffer(this.buffers.get(number), offset - skip, staging, 0, size);
-      this.queue.submit([encoder.finish()]);
-      this.watch(this.device.popErrorScope(),
-        (error) => ({ kind: 'read', order: token, message: error.message }));
+      this.submit(words, params, (encoder) => {
+        let target = 0;
+        for (let at = 0; at < ranges.length; at += 3) {
+          const [source, offset, count] = [this.buffers.get(ranges[at]), ranges[at + 1], ranges[at + 2]];
+          encoder.copyBufferToBuffer(source, offset, staging, target, count);
+          target += count;
+        }
+      });
       try {
         await staging.mapAsync(GPUMapMode.READ, 0, size);
       } catch (error) {
         staging.destroy();
         await this.settle();
         if (!this.lost && this.problems.length === 0) throw error;
-        return 0; // Python asks why: the device is lost or a problem is recorded
+        return 0;
       }
       await this.settle();
-      this.mapped.set(token, { staging, skip, size, byteCount });
-      return token;
+      const number = this.nextNumber++;
+      this.mapped.set(number, { staging, bytes: new Uint8Array(staging.getMappedRange(0, size)) });
+      return number;
     }
 
-    finishRead(token, view) {
-      const { staging, skip, size, byteCount } = this.mapped.get(token);
+    // Copies mapped bytes from `offset` on into a Python buffer of bytes.
+    copyRead(number, offset, view) {
       const target = view.getBuffer('u8');
       try {
-        target.data.set(new Uint8Array(staging.getMappedRange(0, size), skip, byteCount));
+        const { bytes } = this.mapped.get(number);
+        target.data.set(bytes.subarray(offset, offset + target.data.length));
       } finally {
         target.release();
-        this.dropRead(token);
       }
     }
 
-    dropRead(token) {
-      const { staging } = this.mapped.get(token);
-      this.mapped.delete(token);
+    endRead(number) {
+      const { staging } = this.mapped.get(number);
+      this.mapped.delete(number);
       staging.unmap();
       if (this.idleStaging.length < IDLE_STAGING_LIMIT && staging.size <= IDLE_STAGING_BYTES) {
         this.idleStaging.push(staging);
