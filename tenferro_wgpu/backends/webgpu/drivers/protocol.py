@@ -25,10 +25,10 @@ ParamsSpace: TypeAlias = Literal["immediate", "uniform"]
 #: anything richer costs more than recording it.  Fields, in order:
 #: 0 raw pipeline (from ``create_pipeline``), 1 raw bind group (from ``create_bind_group``),
 #: 2 params (bytes, already padded to the pipeline's ``params_size``; may be empty),
-#: 3 workgroups (x, y, z), 4 operation name, 5 slot key, 6 output ids.
+#: 3 workgroups (x, y, z), 4 operation name, 5 slot key, 6 outputs (slot, id, slot, id, ...).
 #: Drivers use fields 0 to 3; 4 to 6 belong to the queue.
 Command: TypeAlias = tuple[
-    Any, Any, bytes, tuple[int, int, int], str, tuple[int, ...], tuple[int, ...]
+    Any, Any, bytes, tuple[int, int, int], str, tuple[Any, ...], tuple[Any, ...]
 ]
 
 #: Features a device asks for when the adapter has them, by their WebGPU (or wgpu) names.  An
@@ -96,6 +96,26 @@ class BatchRejectedError(Exception):
     The queue answers by submitting halves until it knows which command is to blame.  A driver
     that learns of a rejection only later (the browser) reports it through ``take_late_errors``.
     """
+
+
+class DriverModule(Protocol):
+    """The functions a driver module offers to device.py."""
+
+    def list_adapters(self) -> list[tuple[AdapterInfo, Any]]:
+        """Every adapter, with the driver's own object.  Raises ``NoAdapterError`` when the
+        platform has no WebGPU, ``SyncUnavailableError`` when finding out would need to wait."""
+
+    def describe_adapter(self, adapter: Any) -> AdapterInfo:
+        """The record of one of the driver's own adapter objects."""
+
+    def adapter_features(self, adapter: Any) -> frozenset[str]:
+        """Which of ``WANTED_FEATURES`` the adapter offers."""
+
+    def adapter_limits(self, adapter: Any, features: frozenset[str]) -> Limits:
+        """The adapter's limits; ``max_immediate_size`` is 0 unless "immediates" is a feature."""
+
+    def open_driver(self, adapter: Any, features: frozenset[str], limits: Limits) -> Driver:
+        """Open a device that has ``features`` and keeps at least ``limits``."""
 
 
 class Driver(Protocol):
