@@ -74,6 +74,10 @@ class Interpreter:
         """A tensor of `shape` filled with one scalar, without derivative."""
         raise NotImplementedError
 
+    def array(self, array: np.ndarray[Any, Any]) -> Value:
+        """A host array as a tensor without derivative."""
+        raise NotImplementedError
+
 
 _NO_PARAMS: dict[str, Any] = {}
 
@@ -166,3 +170,7 @@ class AbstractInterpreter(Interpreter):
     def constant(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Value:
         """An abstract constant."""
         return AbstractValue(self, shape, dtype)
+
+    def array(self, array: np.ndarray[Any, Any]) -> Value:
+        """The signature of a host array."""
+        return AbstractValue(self, array.shape, array.dtype)

@@ -1,0 +1,1 @@
+"""Derivatives: the reverse tape and forward-mode dual values, both programs over primitives."""

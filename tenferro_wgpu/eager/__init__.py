@@ -1,0 +1,1 @@
+"""What a person touches: the eager runtime and its tensors."""

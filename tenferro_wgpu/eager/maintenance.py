@@ -1,0 +1,168 @@
+"""The runtime's housekeeping: waiting, gradients, caches, statistics, diagnosis and closing.
+
+A part of `EagerRuntime`, kept apart so that each half reads in one sitting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..caching import CacheLimits, CacheStats
+from ..dtypes import is_inexact
+from ..errors import RuntimeClosedError, TenferroError
+from . import profile
+
+if TYPE_CHECKING:
+    import threading
+
+    from ..backends.protocol import Backend
+    from ..extension.cache import ExtensionCaches
+    from ..ops.primitive import Primitive
+    from ..tensor import Tensor
+    from .grad_slots import GradSlots
+
+__all__ = ["Maintenance", "NanError"]
+
+
+class NanError(TenferroError, FloatingPointError):
+    """`check_nans` saw an operation turn NaN-free inputs into NaN."""
+
+    def __init__(self, op: str, shape: tuple[int, ...]) -> None:
+        self.op = op
+        self.shape = shape
+        super().__init__(f"{op}: first made a NaN, in a result of shape {shape}")
+
+
+class Maintenance:
+    """Methods of `EagerRuntime` that are not about running operations."""
+
+    backend: Backend
+    _closed: bool
+    _lock: threading.RLock
+    _slots: GradSlots
+    _extension_caches: ExtensionCaches
+    _observers: tuple[Callable[[Primitive, Sequence[Tensor]], None], ...]
+
+    # -- waiting --------------------------------------------------------------------------------
+
+    def _open(self, op: str) -> Backend:
+        if self._closed:
+            raise RuntimeClosedError(op, "the runtime is closed; make a new EagerRuntime")
+        return self.backend
+
+    def synchronize(self) -> None:
+        """Return when everything queued before the call, by any thread, has finished.
+
+        Raises the fault of an operation that the device found late, naming the operation.
+        """
+        self._open("synchronize").synchronize()
+
+    async def synchronize_async(self) -> None:
+        """Like `synchronize`, without blocking the event loop (browsers without JSPI)."""
+        await self._open("synchronize_async").synchronize_async()
+
+    def flush(self) -> None:
+        """Hand queued work to the device without waiting for it."""
+        self._open("flush").flush()
+
+    # -- gradients ------------------------------------------------------------------------------
+
+    def clear_grads(self) -> None:
+        """Set the gradient of every live tensor of this runtime to None."""
+        self._slots.clear()
+
+    # -- caches and statistics --------------------------------------------------------------------
+
+    def stats(self) -> dict[str, Any]:
+        """One tree of counters: backend (queue, memory, caches), extension cache, grad slots."""
+        return {
+            "backend": self._open("stats").stats(),
+            "extensions": vars(self._extension_caches.stats()),
+            "grad_slots": len(self._slots),
+            "saved_bytes": self._saved_bytes_now(),
+        }
+
+    def _saved_bytes_now(self) -> int:
+        from ..autodiff.tape import saved_bytes
+
+        return saved_bytes(tensor.node for tensor in self._slots.live())
+
+    def cache_stats(self) -> SimpleNamespace:
+        """Statistics of every cache by name (`CacheStats`); ``.extensions`` is always there."""
+        found = {"extensions": self._extension_caches.stats()}
+        caches = self._open("cache_stats").stats().get("caches", {})
+        for name, values in caches.items():
+            fields = CacheStats.__dataclass_fields__
+            found[name] = CacheStats(**{k: values[k] for k in fields if k in values})
+        return SimpleNamespace(**found)
+
+    def clear_caches(self) -> None:
+        """Empty every cache; what is needed is made again."""
+        self._open("clear_caches").clear_caches()
+        self.clear_extension_caches()
+
+    def clear_extension_caches(self) -> None:
+        """Empty the extension store only."""
+        self._extension_caches.clear()
+
+    @contextmanager
+    def extension_caches(self) -> Iterator[ExtensionCaches]:
+        """The extension store, with the runtime held for the block."""
+        with self._lock:
+            yield self._extension_caches
+
+    @property
+    def extension_cache_limits(self) -> CacheLimits:
+        """Bounds of the extension store; assigning lower ones evicts at once."""
+        return self._extension_caches.limits
+
+    @extension_cache_limits.setter
+    def extension_cache_limits(self, limits: CacheLimits) -> None:
+        self._extension_caches.limits = limits
+
+    # -- diagnosis --------------------------------------------------------------------------------
+
+    @contextmanager
+    def check_nans(self) -> Iterator[None]:
+        """Read every result in the block and raise at the operation that first made a NaN."""
+
+        def check(primitive: Primitive, outputs: Sequence[Tensor]) -> None:
+            for tensor in outputs:
+                if is_inexact(tensor.dtype) and np.isnan(self.backend.download(tensor)).any():
+                    raise NanError(primitive.name, tensor.shape)
+
+        self._observers = (*self._observers, check)
+        try:
+            yield
+        finally:
+            self._observers = tuple(o for o in self._observers if o is not check)
+
+    def profile(self) -> profile.Profile:
+        """A context manager that measures its block: operations, host time, counters.
+
+        >>> import tenferro_wgpu as tw
+        >>> rt = tw.EagerRuntime("cpu")
+        >>> x = rt.constant_from([1.0, 2.0])
+        >>> with rt.profile() as p:
+        ...     _ = x + x
+        >>> p.operations["add"].calls
+        1
+        >>> rt.close()
+        """
+        return profile.Profile(self)
+
+    # -- the end ----------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Free everything.  Tensors of this runtime raise RuntimeClosedError from then on."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._extension_caches.clear()
+        self.backend.close()

@@ -1,0 +1,176 @@
+"""Where host time goes: the seed's per-section aggregate, and `runtime.profile()` as data."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..ops.primitive import Primitive
+    from ..tensor import ShapeDtype, Tensor
+    from .runtime import EagerRuntime
+
+__all__ = ["OperationProfile", "Profile", "enabled"]
+
+AGGREGATE = "TENFERRO_PROFILE_EAGER_OP_AGG"
+PRINT_EVERY = "TENFERRO_PROFILE_EAGER_OP_PRINT_EVERY"
+HEADER = "=== tenferro eager op profile ==="
+
+
+@functools.cache
+def enabled() -> bool:
+    """Whether per-section profiling is on; the environment is read once per process."""
+    return os.environ.get(AGGREGATE, "") not in ("", "0")
+
+
+class _Sections(threading.local):
+    """Calls and seconds per section, per thread."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, list[float]] = {}
+        _every_thread.append((threading.current_thread().name, self.rows))
+
+    def add(self, section: str, seconds: float) -> None:
+        row = self.rows.setdefault(section, [0, 0.0])
+        row[0] += 1
+        row[1] += seconds
+
+
+_every_thread: list[tuple[str, dict[str, list[float]]]] = []
+_sections: _Sections | None = None
+
+
+def report(rows: Mapping[str, list[float]]) -> str:
+    """The aggregate as text, the most expensive section first."""
+    lines = [HEADER]
+    for section, (calls, seconds) in sorted(rows.items(), key=lambda item: -item[1][1]):
+        lines.append(
+            f"{section}: calls={int(calls)} total={seconds * 1e3:.6f}ms "
+            f"per_call={seconds * 1e6 / max(calls, 1):.3f}us"
+        )
+    return "\n".join(lines)
+
+
+def _print_every() -> int:
+    try:
+        return max(int(os.environ.get(PRINT_EVERY, "0")), 0)
+    except ValueError:
+        return 0
+
+
+def _print_remainder() -> None:
+    if _print_every():
+        for _, rows in _every_thread:
+            if rows:
+                print(report(rows), file=sys.stderr)
+
+
+def timed_execute(runtime: EagerRuntime) -> Callable[..., Any]:
+    """A drop-in for the runtime's execution step that times its sections."""
+    global _sections
+    if _sections is None:
+        _sections = _Sections()
+        atexit.register(_print_remainder)
+    sections = _sections
+    plain = type(runtime)._execute
+    clock = time.perf_counter
+
+    def execute(
+        primitive: Primitive,
+        tensors: list[Tensor],
+        params: Mapping[str, Any],
+        avals: tuple[ShapeDtype, ...],
+    ) -> Any:
+        start = clock()
+        with runtime._lock:
+            locked = clock()
+            outputs = plain(runtime, primitive, tensors, params, avals)
+            done = clock()
+        sections.add("exec_outputs.lock_backend", locked - start)
+        sections.add("exec_outputs.exec_op", done - locked)
+        sections.add("nary_op.total", clock() - start)
+        every = _print_every()
+        if every and sections.rows["nary_op.total"][0] % every == 0:
+            print(report(sections.rows), file=sys.stderr)
+            sections.rows.clear()
+        return outputs
+
+    return execute
+
+
+@dataclass
+class OperationProfile:
+    """Calls of one operation and the host seconds spent queueing it."""
+
+    calls: int = 0
+    host_seconds: float = 0.0
+
+
+class Profile:
+    """What a block cost: per-operation host time, and how far each backend counter moved.
+
+    `operations` maps primitive names to `OperationProfile`; `counters` holds the numeric leaves
+    of the backend's statistics as differences, by dotted name; `seconds` is the wall time of
+    the block with its queued work finished.
+    """
+
+    def __init__(self, runtime: EagerRuntime) -> None:
+        self._runtime = runtime
+        self.operations: dict[str, OperationProfile] = {}
+        self.counters: dict[str, float] = {}
+        self.seconds = 0.0
+
+    def __enter__(self) -> Profile:
+        runtime = self._runtime
+        runtime.synchronize()
+        self._before = _leaves(runtime.backend.stats())
+        self._plain = runtime._execute
+        clock = time.perf_counter
+
+        def execute(primitive: Primitive, *rest: Any) -> Any:
+            start = clock()
+            outputs = self._plain(primitive, *rest)
+            row = self.operations.setdefault(primitive.name, OperationProfile())
+            row.calls += 1
+            row.host_seconds += clock() - start
+            return outputs
+
+        runtime._execute = execute  # type: ignore[method-assign]
+        self._start = clock()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        runtime = self._runtime
+        runtime._execute = self._plain  # type: ignore[method-assign]
+        if kind is None:
+            runtime.synchronize()
+        self.seconds = time.perf_counter() - self._start
+        after = _leaves(runtime.backend.stats())
+        self.counters = {name: after[name] - self._before.get(name, 0) for name in after}
+
+    def __repr__(self) -> str:
+        rows = {name: [row.calls, row.host_seconds] for name, row in self.operations.items()}
+        return report(rows)
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            found.update(_leaves(value, f"{prefix}{name}."))
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            found[prefix + name] = value
+    return found

@@ -1,0 +1,393 @@
+"""The eager runtime: the level-0 interpreter that runs primitives on one backend at once.
+
+It owns a backend, the gradient slots and the caches of one context.  It decides nothing about
+derivatives (the rules do) and nothing about cost (the backend does).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import Token
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..autodiff import tape
+from ..backends.protocol import Backend
+from ..backends.selection import make_backend
+from ..dtypes import as_dtype, float32, is_inexact
+from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError, ShapeError
+from ..extension.cache import ExtensionCaches
+from ..extension.registry import AdContext
+from ..ops.elementwise import COPY
+from ..ops.primitive import Primitive
+from ..ops.value import Interpreter, Value
+from ..tensor import ShapeDtype, Tensor
+from . import profile
+from .device import Device
+from .grad_slots import GradSlots
+from .importing import import_array
+from .maintenance import Maintenance
+from .state import grad_enabled, scoped_runtime
+from .tensor import EagerTensor, make_tensor
+
+__all__ = ["EagerRuntime", "current_runtime", "default_runtime", "set_default_runtime"]
+
+_ids = itertools.count(1)
+#: A view that shows less than this fraction of its buffer is compacted before the tape keeps it.
+COMPACT_BELOW = 8
+
+
+class ContextId(int):
+    """Opaque identity of a runtime; never reused in a process."""
+
+    def __repr__(self) -> str:
+        return f"ContextId({int(self)})"
+
+    __str__ = __repr__
+
+
+class EagerRuntime(Maintenance, Interpreter):
+    """Runs tensor programs on one device, at once as seen by the caller, queued in fact.
+
+    Args:
+        backend: None for the best device here (``TENFERRO_BACKEND`` if set, else WebGPU on a
+            real GPU, else CUDA, else the CPU), one of "webgpu", "cuda", "cpu", or a Backend.
+        ad_context: derivative rules of extension families; a snapshot is taken.
+        default_dtype: the dtype of Python floats and of what integers cannot hold, float32
+            or float64.
+        memory_limit: most bytes of device memory in use at once, or None.
+
+    Raises:
+        NoAdapterError: if the named device is not there.
+
+    The runtime is a context manager: the block's default runtime, closed at its end.
+
+    >>> import tenferro_wgpu as tw
+    >>> with tw.EagerRuntime("cpu") as rt:
+    ...     x = rt.variable_from([1.0, 2.0])
+    ...     y = (x * x).sum()
+    ...     _ = y.backward()
+    ...     x.grad.tolist()
+    [2.0, 4.0]
+    """
+
+    level = 0
+
+    def __init__(
+        self,
+        backend: str | Backend | None = None,
+        *,
+        ad_context: AdContext | None = None,
+        default_dtype: Any = float32,
+        memory_limit: int | None = None,
+    ) -> None:
+        default = as_dtype(default_dtype, "EagerRuntime")
+        if default.kind != "f" or default.itemsize < 4:
+            raise DTypeError("EagerRuntime", f"default_dtype must be float32 or float64: {default}")
+        self._default_dtype = default
+        self.backend: Backend = make_backend(backend, memory_limit=memory_limit)
+        self._id = ContextId(next(_ids))
+        self._ad_context = (ad_context or AdContext()).snapshot()
+        self._extension_caches = ExtensionCaches()
+        self._lock = threading.RLock()
+        self._slots = GradSlots()
+        self._closed = False
+        self._observers: tuple[Callable[[Primitive, Sequence[Tensor]], None], ...] = ()
+        self._entered: list[Token[EagerRuntime | None]] = []
+        self.device = Device(self)
+        if os.environ.get("TENFERRO_SYNC", "") not in ("", "0"):
+            self._observers = (lambda primitive, outputs: self.backend.synchronize(),)
+        if profile.enabled():
+            self._execute = profile.timed_execute(self)  # type: ignore[method-assign]
+
+    @classmethod
+    def with_cpu_backend(
+        cls, backend: Backend | None = None, ad_context: AdContext | None = None
+    ) -> EagerRuntime:
+        """A runtime on the CPU (NumPy)."""
+        return cls("cpu" if backend is None else backend, ad_context=ad_context)
+
+    @classmethod
+    def with_cuda_backend(
+        cls, backend: Backend | None = None, ad_context: AdContext | None = None
+    ) -> EagerRuntime:
+        """A runtime on an NVIDIA GPU (CuPy); raises NoAdapterError without one."""
+        return cls("cuda" if backend is None else backend, ad_context=ad_context)
+
+    @classmethod
+    def with_webgpu_backend(
+        cls, backend: Backend | None = None, ad_context: AdContext | None = None
+    ) -> EagerRuntime:
+        """A runtime on WebGPU, a software adapter if there is no other."""
+        return cls("webgpu" if backend is None else backend, ad_context=ad_context)
+
+    # -- identity -------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> ContextId:
+        """Opaque, hashable identity; never reused in the process."""
+        return self._id
+
+    @property
+    def default_dtype(self) -> np.dtype[Any]:
+        """The dtype of Python floats and of results that integers cannot hold."""
+        return self._default_dtype
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closed
+
+    def __repr__(self) -> str:
+        if self._closed:
+            return f"EagerRuntime(id={int(self._id)}, <closed>)"
+        if not self._lock.acquire(blocking=False):
+            return f"EagerRuntime(id={int(self._id)}, <locked>)"
+        try:
+            return (
+                f"EagerRuntime(backend={self.backend.name!r}, "
+                f"adapter={self.backend.device_name!r}, id={int(self._id)}, "
+                f"extension_rules={len(self._ad_context)}, grad_slots={len(self._slots)})"
+            )
+        finally:
+            self._lock.release()
+
+    # -- bringing data in -------------------------------------------------------------------------
+
+    def variable_from(
+        self, a: Any, *, dtype: Any = None, copy: bool | None = None
+    ) -> EagerTensor:
+        """A tracked leaf: gradients reach it.
+
+        Args:
+            a: an ndarray (dtype kept), nested lists or scalars (default dtype), a concrete
+                Tensor of this backend (no copy), a tensor of this runtime (shares its
+                buffer), or anything with ``__array__`` or DLPack.
+            dtype: converts first.
+            copy: False to accept only a read-only array and not copy it where possible.
+
+        Raises:
+            DTypeError: for integers or bools without ``dtype=``.
+            ContextMismatchError: for a tensor of another runtime.
+        """
+        tensor = import_array(self, "variable_from", a, dtype, copy)
+        if not is_inexact(tensor.dtype):
+            raise DTypeError(
+                "variable_from",
+                f"{tensor.dtype} values have no gradients; pass dtype=float32 or float64, "
+                "or use constant_from",
+                (tensor.dtype,),
+            )
+        return make_tensor(self, tensor, tape.leaf(ShapeDtype(tensor.shape, tensor.dtype)))
+
+    def constant_from(
+        self, a: Any, *, dtype: Any = None, copy: bool | None = None
+    ) -> EagerTensor:
+        """An untracked tensor from the same kinds of input as `variable_from`."""
+        return make_tensor(self, import_array(self, "constant_from", a, dtype, copy))
+
+    def asarray(
+        self, a: Any, *, dtype: Any = None, copy: bool | None = None
+    ) -> EagerTensor:
+        """`a` as a tensor of this runtime; a tensor of this runtime is returned as it is."""
+        if isinstance(a, EagerTensor) and a.interpreter is self:
+            same = dtype is None or as_dtype(dtype, "asarray") is a.dtype
+            if same and copy is not True:
+                return a
+        return self.constant_from(a, dtype=dtype, copy=copy)
+
+    # -- the interpreter --------------------------------------------------------------------------
+
+    def constant(
+        self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
+    ) -> EagerTensor:
+        """A tensor filled with one scalar; it takes no memory until a kernel needs it."""
+        tensor = self.backend.scalar(value, dtype)
+        if shape:
+            tensor = tensor.with_layout(tensor.layout.broadcast_in_dim(shape, ()))
+        return EagerTensor(self, tensor)
+
+    def array(self, array: np.ndarray[Any, Any]) -> EagerTensor:
+        """A host array as an untracked tensor."""
+        return EagerTensor(self, self.backend.upload(array))
+
+    def bind(
+        self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]
+    ) -> tuple[Value, ...]:
+        """Run one primitive now, and record it if an input is tracked."""
+        tensors = []
+        tracked = False
+        for x in inputs:
+            if x.interpreter is not self:
+                raise ContextMismatchError(primitive.name, self._id, x.interpreter.id)  # type: ignore[attr-defined]
+            tensors.append(x.tensor)  # type: ignore[attr-defined]
+            if x.node is not None:  # type: ignore[attr-defined]
+                tracked = True
+        avals = primitive.infer(tensors, params)
+        outputs = self._execute(primitive, tensors, params, avals)
+        if tracked and is_inexact(avals[0].dtype) and grad_enabled.get():
+            return self._record(primitive, inputs, params, tensors, outputs, avals)
+        return tuple([EagerTensor(self, tensor) for tensor in outputs])
+
+    def _execute(
+        self,
+        primitive: Primitive,
+        tensors: list[Tensor],
+        params: Mapping[str, Any],
+        avals: tuple[ShapeDtype, ...],
+    ) -> Sequence[Tensor]:
+        if self._closed:
+            raise RuntimeClosedError(primitive.name)
+        if primitive.view is not None:
+            return (self._view(primitive, tensors[0], params),)
+        if primitive.elementwise:
+            shape = avals[0].shape
+            for position, tensor in enumerate(tensors):
+                if tensor.shape != shape:
+                    axes = range(len(shape) - len(tensor.shape), len(shape))
+                    tensors[position] = tensor.with_layout(
+                        tensor.layout.broadcast_in_dim(shape, axes)
+                    )
+        with self._lock:
+            outputs = self.backend.execute(primitive, tuple(tensors), params, avals)
+        for observe in self._observers:
+            observe(primitive, outputs)
+        return outputs
+
+    def _view(self, primitive: Primitive, tensor: Tensor, params: Mapping[str, Any]) -> Tensor:
+        assert primitive.view is not None
+        layout = primitive.view(tensor.layout, **params)
+        if layout is None:
+            tensor = self.compact(tensor)
+            layout = primitive.view(tensor.layout, **params)
+        return tensor.with_layout(layout)
+
+    def compact(self, tensor: Tensor) -> Tensor:
+        """`tensor` as a C-contiguous buffer of its own (itself if it is one)."""
+        if tensor.layout.is_contiguous and tensor.buffer_size == tensor.size:
+            return tensor
+        aval = ShapeDtype(tensor.shape, tensor.dtype)
+        return self._execute(COPY, [tensor], {}, (aval,))[0]
+
+    def _record(
+        self,
+        primitive: Primitive,
+        inputs: Sequence[Any],
+        params: Mapping[str, Any],
+        tensors: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        avals: tuple[ShapeDtype, ...],
+    ) -> tuple[Value, ...]:
+        parents = tuple(
+            [None if x.node is None else (x.node, x.output_index) for x in inputs]
+        )
+        node = tape.record(primitive, params, parents, inputs, outputs, avals)
+        if node is None:
+            return tuple([EagerTensor(self, tensor) for tensor in outputs])
+        if not primitive.variadic:
+            node.saved = tuple([self._keep(saved, tensors) for saved in node.saved])
+        return tuple(
+            [make_tensor(self, tensor, node, index) for index, tensor in enumerate(outputs)]
+        )
+
+    def _keep(self, saved: Sequence[Any], tensors: Sequence[Tensor]) -> Sequence[Any]:
+        """Residuals as concrete tensors: never a user's tensor, whose slot must be free to die."""
+        kept = []
+        for residual in saved:
+            if isinstance(residual, EagerTensor):
+                residual = residual.tensor
+            if isinstance(residual, Tensor) and (
+                residual.size * COMPACT_BELOW < residual.buffer_size
+            ):
+                residual = self.compact(residual)
+            kept.append(residual)
+        return kept
+
+    # -- scoping and life -------------------------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[EagerRuntime]:
+        """Make this the current runtime in the block (this thread or task); never closes it."""
+        token = scoped_runtime.set(self)
+        try:
+            yield self
+        finally:
+            scoped_runtime.reset(token)
+
+    def __enter__(self) -> EagerRuntime:
+        self._entered.append(scoped_runtime.set(self))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        scoped_runtime.reset(self._entered.pop())
+        self.close()
+
+    @contextmanager
+    def session(self) -> Iterator[Backend]:
+        """Hold the backend for a whole program; other threads wait.  Re-entrant."""
+        if self._closed:
+            raise RuntimeClosedError("session")
+        with self._lock:
+            yield self.backend
+
+    def with_backend(self, f: Callable[[Backend], Any]) -> Any:
+        """Call `f` with the backend held, as in `session`, and return its result."""
+        with self.session() as backend:
+            return f(backend)
+
+
+_default: EagerRuntime | None = None
+_default_lock = threading.Lock()
+
+
+def default_runtime() -> EagerRuntime:
+    """The process's default runtime, made on first use (again if it was closed)."""
+    global _default
+    with _default_lock:
+        if _default is None or _default.closed:
+            _default = EagerRuntime()
+        return _default
+
+
+def set_default_runtime(runtime: EagerRuntime) -> None:
+    """Make `runtime` the process's default."""
+    global _default
+    if not isinstance(runtime, EagerRuntime):
+        raise DTypeError("set_default_runtime", f"expected an EagerRuntime, got {type(runtime)}")
+    with _default_lock:
+        _default = runtime
+
+
+def current_runtime(device: Any = None) -> EagerRuntime:
+    """The runtime of `device` (a runtime or its device), else the scoped, else the default."""
+    if device is None:
+        return scoped_runtime.get() or default_runtime()
+    if isinstance(device, Device):
+        device = device.runtime
+    if not isinstance(device, EagerRuntime):
+        raise DTypeError("device", f"expected a runtime or its device, got {device!r}")
+    return device
+
+
+def check_same_shape(op: str, expected: Value, got: Value) -> None:
+    """Raise ShapeError or DTypeError unless `got` has the shape and dtype of `expected`."""
+    if expected.shape != got.shape:
+        raise ShapeError(
+            op, f"expected shape {expected.shape}, got {got.shape}", (expected.shape, got.shape)
+        )
+    if expected.dtype is not got.dtype:
+        raise DTypeError(
+            op, f"expected dtype {expected.dtype}, got {got.dtype}", (expected.dtype, got.dtype)
+        )
+

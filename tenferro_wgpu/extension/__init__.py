@@ -1,0 +1,1 @@
+"""What operation families outside the core hang on: caches and derivative rules per runtime."""
