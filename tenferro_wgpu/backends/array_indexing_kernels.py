@@ -1,0 +1,157 @@
+"""Gather and scatter over a NumPy-compatible namespace: window starts to fancy indices.
+
+Part of `array_kernels`; called only through its table.  A window of extents `slice_sizes` starts
+at ``indices[..., j]`` on operand axis ``axes[j]`` and at 0 on every other axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import IndexOutOfBoundsError
+from ..tensor import ShapeDtype
+
+__all__ = ["gather", "scatter_add"]
+
+Array = Any
+Namespace = Any
+
+
+def gather(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    *,
+    axes: tuple[int, ...],
+    slice_sizes: tuple[int, ...],
+    mode: str,
+) -> Array:
+    """Windows of `x`, shape ``batch + slice_sizes``.
+
+    mode: "raise" (negative starts count from the end once; outside raises
+    IndexOutOfBoundsError), "clip" (starts are clamped), "wrap" (positions modulo the axis),
+    "fill" (a window that is not inside is NaN, or 0 for dtypes without NaN).
+    """
+    batch_shape = indices.shape[:-1]
+    starts, inside = _window_starts(xp, "gather", x.shape, indices, axes, slice_sizes, mode)
+    order = _indexed_first(axes, x.ndim)
+    source = _crop(x.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
+    windows = source[_positions(xp, x.shape, starts, axes, slice_sizes)]
+    if not axes:
+        windows = xp.array(xp.broadcast_to(source, (_count(batch_shape), *source.shape)))
+    if inside is not None:
+        fill = float("nan") if out.dtype.kind in "fc" else 0
+        inside = inside.reshape((-1,) + (1,) * x.ndim)
+        windows = xp.where(inside, windows, xp.asarray(fill, dtype=out.dtype))
+    back = [0] * x.ndim
+    for position, axis in enumerate(order):
+        back[axis] = position + 1
+    return windows.transpose((0, *back)).reshape(out.shape)
+
+
+def scatter_add(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    axes: tuple[int, ...],
+    mode: str,
+) -> Array:
+    """`x` plus the windows of `updates` (shape ``batch + slice_sizes``) at their places.
+
+    Modes as in `gather`; with "fill" a window that is not inside is dropped.
+    """
+    batch_ndim = indices.ndim - 1
+    slice_sizes = updates.shape[batch_ndim:]
+    result = xp.array(x, order="C")
+    starts, inside = _window_starts(xp, "scatter_add", x.shape, indices, axes, slice_sizes, mode)
+    order = _indexed_first(axes, x.ndim)
+    target = _crop(result.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
+    windows = updates.reshape((_count(indices.shape[:-1]), *slice_sizes))
+    windows = windows.transpose((0, *(axis + 1 for axis in order)))
+    if inside is not None:
+        windows = windows[inside]
+        starts = [start[inside] for start in starts]
+    if not axes:
+        target += xp.sum(windows, axis=0, dtype=out.dtype)
+        return result
+    # A view is updated in place: transpose and slicing never copy.
+    xp.add.at(target, _positions(xp, x.shape, starts, axes, slice_sizes), windows)
+    return result
+
+
+def _window_starts(
+    xp: Namespace,
+    op: str,
+    shape: tuple[int, ...],
+    indices: Array,
+    axes: tuple[int, ...],
+    slice_sizes: Sequence[int],
+    mode: str,
+) -> tuple[list[Array], Array | None]:
+    """One flat int64 array of starts per indexed axis and, for "fill", which windows are inside."""
+    count = _count(indices.shape[:-1])
+    starts = []
+    inside = xp.ones((count,), dtype=bool) if mode == "fill" else None
+    for position, axis in enumerate(axes):
+        start = indices[..., position].astype(xp.int64).reshape((count,))
+        size = shape[axis]
+        limit = size - slice_sizes[axis]
+        if mode == "raise":
+            start = xp.where(start < 0, start + size, start)
+            outside = (start < 0) | (start > limit)
+            if bool(xp.any(outside)):
+                found = int(indices[..., position].reshape((count,))[int(xp.argmax(outside))])
+                raise IndexOutOfBoundsError(op, index=found, axis=axis, size=size)
+        elif mode == "clip":
+            start = xp.clip(start, 0, max(limit, 0))
+        elif mode == "wrap":
+            start = start % max(size, 1)
+        elif mode == "fill":
+            within = (start >= 0) & (start <= limit)
+            inside = inside & within
+            start = xp.where(within, start, 0)
+        else:
+            raise ValueError(f"{op}: mode={mode!r}; choose raise, clip, wrap or fill")
+        starts.append(start)
+    return starts, inside
+
+
+def _positions(
+    xp: Namespace,
+    shape: tuple[int, ...],
+    starts: Sequence[Array],
+    axes: tuple[int, ...],
+    slice_sizes: Sequence[int],
+) -> tuple[Array, ...]:
+    """Index arrays that broadcast to (windows, extents of the indexed axes...)."""
+    positions = []
+    for position, (start, axis) in enumerate(zip(starts, axes, strict=True)):
+        index = start.reshape((-1,) + (1,) * len(axes))
+        if slice_sizes[axis] != 1:
+            steps = [1] * len(axes)
+            steps[position] = slice_sizes[axis]
+            # The modulo matters to "wrap" alone; every other mode stays inside the axis.
+            index = (index + xp.arange(slice_sizes[axis]).reshape(steps)) % max(shape[axis], 1)
+        positions.append(index)
+    return tuple(positions)
+
+
+def _indexed_first(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    return (*axes, *(axis for axis in range(ndim) if axis not in axes))
+
+
+def _crop(x: Array, indexed: int, extents: Sequence[int]) -> Array:
+    """Shorten the axes that are not indexed to the window's extents."""
+    return x[(slice(None),) * indexed + tuple(slice(0, extent) for extent in extents[indexed:])]
+
+
+def _count(shape: Sequence[int]) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count

@@ -1,0 +1,289 @@
+"""Kernels over a NumPy-compatible namespace ``xp``: what the CPU and CUDA backends share.
+
+Called only by `array_backend`.  A kernel takes plain strided arrays and returns an array of the
+asked dtype; it knows nothing of tensors, layouts, gradients or which namespace it runs on.
+Anything one namespace does better by itself is overridden in that backend's own module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..tensor import ShapeDtype
+from . import array_indexing_kernels as indexing
+
+__all__ = ["KERNELS", "UFUNCS", "BoundKernel", "bind_kernels"]
+
+Array = Any
+Namespace = Any
+#: (xp, output, *arrays, **params) -> array
+ArrayKernel = Callable[..., Array]
+#: (output, arrays, params) -> C-contiguous array of the output's shape and dtype
+BoundKernel = Callable[[ShapeDtype, list[Array], Mapping[str, Any]], Array]
+
+#: Primitives that are exactly one universal function: primitive name -> name in ``xp``.
+UFUNCS: dict[str, str] = {
+    "neg": "negative",
+    "abs": "absolute",
+    "exp": "exp",
+    "log": "log",
+    "sin": "sin",
+    "cos": "cos",
+    "tanh": "tanh",
+    "sqrt": "sqrt",
+    "expm1": "expm1",
+    "log1p": "log1p",
+    "conj": "conjugate",
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "div": "true_divide",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "equal": "equal",
+    "not_equal": "not_equal",
+    "less": "less",
+    "less_equal": "less_equal",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+    "logical_and": "logical_and",
+    "logical_or": "logical_or",
+    "logical_not": "logical_not",
+}
+
+
+def sign(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """-1, 0 or 1; NaN of NaN; z/abs(z) of a complex number, 0 at 0."""
+    kind = out.dtype.kind
+    if kind == "c":
+        modulus = xp.absolute(x)
+        # Infinite and overflowing moduli divide to NaN in any order, as in NumPy.
+        return xp.where(modulus == 0, modulus, x / modulus)
+    if kind == "f":
+        # NumPy keeps NaN by itself; CuPy's comparison-based sign gives 0 for it.
+        return xp.where(xp.isnan(x), x, xp.sign(x))
+    return xp.sign(x)
+
+
+def rsqrt(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """1 / sqrt(x)."""
+    return xp.reciprocal(xp.sqrt(x))
+
+
+def real(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """Real part, in an array of its own."""
+    return xp.array(xp.real(x), order="C")
+
+
+def imag(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """Imaginary part, in an array of its own; zeros for real input."""
+    if x.dtype.kind != "c":
+        return xp.zeros(out.shape, out.dtype)
+    return xp.array(xp.imag(x), order="C")
+
+
+def copy(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """The same elements in fresh C order."""
+    return xp.array(x, order="C")
+
+
+def cast(xp: Namespace, out: ShapeDtype, x: Array, *, dtype: Any) -> Array:
+    """Conversion with the semantics of ``astype``; a complex number loses its imaginary part."""
+    if x.dtype.kind == "c" and out.dtype.kind not in "cb":
+        x = xp.real(x)
+    return x.astype(out.dtype, order="C")
+
+
+def power(xp: Namespace, out: ShapeDtype, x: Array, y: Array) -> Array:
+    """x ** y; integers to negative powers raise ValueError, as NumPy's do."""
+    # NumPy raises by itself; CuPy would return zeros, so the check stands here for both.
+    if out.dtype.kind == "i" and bool(xp.any(y < 0)):
+        raise ValueError(
+            "pow: integers to negative integer powers are not allowed; "
+            "convert with astype(...) first"
+        )
+    return xp.power(x, y)
+
+
+def select(xp: Namespace, out: ShapeDtype, condition: Array, x: Array, y: Array) -> Array:
+    """x where the condition holds, else y."""
+    return xp.where(condition, x, y)
+
+
+def clip(xp: Namespace, out: ShapeDtype, x: Array, low: Array, high: Array) -> Array:
+    """min(max(x, low), high); NaN in any of the three gives NaN."""
+    return xp.minimum(xp.maximum(x, low), high)
+
+
+def reduce_sum(xp: Namespace, out: ShapeDtype, x: Array, *, axes: tuple[int, ...]) -> Array:
+    """Sum over `axes` in the operand's dtype."""
+    return xp.sum(x, axis=axes, dtype=out.dtype)
+
+
+def reduce_prod(xp: Namespace, out: ShapeDtype, x: Array, *, axes: tuple[int, ...]) -> Array:
+    """Product over `axes` in the operand's dtype."""
+    return xp.prod(x, axis=axes, dtype=out.dtype)
+
+
+def reduce_max(xp: Namespace, out: ShapeDtype, x: Array, *, axes: tuple[int, ...]) -> Array:
+    """Maximum over `axes`; NaN wins."""
+    return xp.max(x, axis=axes)
+
+
+def reduce_min(xp: Namespace, out: ShapeDtype, x: Array, *, axes: tuple[int, ...]) -> Array:
+    """Minimum over `axes`; NaN wins."""
+    return xp.min(x, axis=axes)
+
+
+def argmax(xp: Namespace, out: ShapeDtype, x: Array, *, axis: int) -> Array:
+    """Index of the first maximum along `axis`; the first NaN counts as one."""
+    return xp.argmax(x, axis=axis)
+
+
+def concatenate(xp: Namespace, out: ShapeDtype, *arrays: Array, axis: int) -> Array:
+    """Arrays one after another along `axis`."""
+    return xp.concatenate(arrays, axis=axis)
+
+
+def pad(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    fill: Array,
+    *,
+    low: tuple[int, ...],
+    high: tuple[int, ...],
+    interior: tuple[int, ...],
+) -> Array:
+    """StableHLO pad: edges may be negative (crop), `interior` spreads the elements apart."""
+    result = xp.empty(out.shape, out.dtype)
+    result[...] = fill
+    sources = []
+    targets = []
+    for extent, before, gap, size in zip(x.shape, low, interior, out.shape, strict=True):
+        step = gap + 1
+        # Element i lands at before + i * step; keep those that land inside [0, size).
+        first = max(0, -(before // step))
+        last = min(extent, -((before - size) // step))
+        if last <= first:
+            return result
+        start = before + first * step
+        sources.append(slice(first, last))
+        targets.append(slice(start, start + (last - first - 1) * step + 1, step))
+    result[tuple(targets)] = x[tuple(sources)]
+    return result
+
+
+#: Operands of fewer elements are not worth rearranging for BLAS.
+_SMALL_COPY = 256
+
+
+def dot_general(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    y: Array,
+    *,
+    contracting: tuple[tuple[int, ...], tuple[int, ...]],
+    batch: tuple[tuple[int, ...], tuple[int, ...]],
+) -> Array:
+    """Generalised product; result axes are batch, left free, right free."""
+    if x.ndim == 2 and y.ndim == 2 and contracting == ((1,), (0,)):
+        return xp.matmul(_for_blas(xp, x, out), _for_blas(xp, y, out))
+    left_contracting, right_contracting = contracting
+    left_batch, right_batch = batch
+    left_free = [
+        axis for axis in range(x.ndim) if axis not in left_batch and axis not in left_contracting
+    ]
+    right_free = [
+        axis for axis in range(y.ndim) if axis not in right_batch and axis not in right_contracting
+    ]
+    left = x.transpose((*left_batch, *left_free, *left_contracting))
+    right = y.transpose((*right_batch, *right_contracting, *right_free))
+    batch_count = len(left_batch)
+    batch_shape = left.shape[:batch_count]
+    rows = _product(left.shape[batch_count : batch_count + len(left_free)])
+    terms = _product(left.shape[batch_count + len(left_free) :])
+    columns = _product(right.shape[batch_count + len(right_contracting) :])
+    left = left.reshape((*batch_shape, rows, terms))
+    right = right.reshape((*batch_shape, terms, columns))
+    product = xp.matmul(_for_blas(xp, left, out), _for_blas(xp, right, out))
+    return product.reshape(out.shape)
+
+
+def _for_blas(xp: Namespace, x: Array, out: ShapeDtype) -> Array:
+    """`x` itself where BLAS reads its last two axes in place, else a contiguous copy."""
+    if out.dtype.kind not in "fc" or x.size < _SMALL_COPY:
+        return x
+    itemsize = x.dtype.itemsize
+    (rows, columns), (row_stride, column_stride) = x.shape[-2:], x.strides[-2:]
+    if column_stride == itemsize and row_stride >= itemsize * columns:
+        return x
+    if row_stride == itemsize and column_stride >= itemsize * rows:
+        return x
+    return xp.ascontiguousarray(x)
+
+
+def _product(extents: tuple[int, ...]) -> int:
+    count = 1
+    for extent in extents:
+        count *= extent
+    return count
+
+
+#: Every other primitive: name -> kernel.
+KERNELS: dict[str, ArrayKernel] = {
+    "sign": sign,
+    "rsqrt": rsqrt,
+    "real": real,
+    "imag": imag,
+    "copy": copy,
+    "cast": cast,
+    "pow": power,
+    "select": select,
+    "clip": clip,
+    "reduce_sum": reduce_sum,
+    "reduce_prod": reduce_prod,
+    "reduce_max": reduce_max,
+    "reduce_min": reduce_min,
+    "argmax": argmax,
+    "concatenate": concatenate,
+    "pad": pad,
+    "gather": indexing.gather,
+    "scatter_add": indexing.scatter_add,
+    "dot_general": dot_general,
+}
+
+
+def bind_kernels(
+    xp: Namespace, overrides: Mapping[str, ArrayKernel] | None = None
+) -> dict[str, BoundKernel]:
+    """All kernels of this module over `xp`, by primitive name; `overrides` replace some."""
+    kernels: dict[str, BoundKernel] = {
+        name: _bind_ufunc(xp, getattr(xp, attribute)) for name, attribute in UFUNCS.items()
+    }
+    for name, kernel in {**KERNELS, **(overrides or {})}.items():
+        kernels[name] = _bind_kernel(xp, kernel)
+    return kernels
+
+
+def _bind_ufunc(xp: Namespace, ufunc: Callable[..., Array]) -> BoundKernel:
+    empty = xp.empty
+
+    def run(out: ShapeDtype, arrays: list[Array], params: Mapping[str, Any]) -> Array:
+        # An explicit output fixes dtype and C order, and keeps rank-0 results arrays.
+        result = empty(out.shape, out.dtype)
+        ufunc(*arrays, out=result)
+        return result
+
+    return run
+
+
+def _bind_kernel(xp: Namespace, kernel: ArrayKernel) -> BoundKernel:
+    def run(out: ShapeDtype, arrays: list[Array], params: Mapping[str, Any]) -> Array:
+        # NumPy returns scalars for rank 0, widens some reductions and keeps Fortran order.
+        # ascontiguousarray would turn rank 0 into rank 1.
+        return xp.asarray(kernel(xp, out, *arrays, **params), dtype=out.dtype, order="C")
+
+    return run
