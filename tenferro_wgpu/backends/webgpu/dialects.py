@@ -1,0 +1,150 @@
+"""Dialects: how each dtype is stored, held in registers and computed with in WGSL.
+
+A dialect is a named set of scalar WGSL functions (`tf_add_f32`, `tf_mul_f64s`, ...) over one
+storage type; the WGSL itself lies in `shaders/dtypes/`. This module only knows the names, the
+WGSL types and which NumPy dtype each one carries. Kernels pick dialects with `dialect_for` and
+hand them to `shaders.render_module`; nothing here knows templates, devices or kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tenferro_wgpu.errors import UnsupportedOperationError
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way to hold a dtype in WGSL.
+
+    Attributes:
+        name: suffix of every WGSL function of the dialect (`f32`, `i64s`, ...).
+        dtype_name: NumPy name of the dtype whose bits a storage element carries.
+        storage: WGSL element type in storage buffers.
+        value: WGSL type in registers.
+        words: 32-bit words of one storage element.
+        family: name that template files shared by several dialects begin with.
+        native: whether the device must be able to run the dialect (`dialect_for` asks for it).
+    """
+
+    name: str
+    dtype_name: str
+    storage: str
+    value: str
+    words: int
+    family: str
+    native: bool = False
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """The NumPy dtype of a tensor held in this dialect."""
+        return np.dtype(self.dtype_name)
+
+    @property
+    def storage_dtype(self) -> np.dtype:
+        """The NumPy dtype with the bits of one storage element (bool is one u32 per element)."""
+        return np.dtype(np.uint32) if self.name == "bool" else self.dtype
+
+
+# The order is the order of the fragments in a module: it must never depend on what a module uses.
+DIALECTS: tuple[Dialect, ...] = (
+    Dialect("f32", "float32", "f32", "f32", 1, "f32"),
+    Dialect("i32", "int32", "i32", "i32", 1, "i32"),
+    Dialect("u32", "uint32", "u32", "u32", 1, "u32"),
+    Dialect("bool", "bool", "u32", "bool", 1, "bool"),
+    Dialect("i64s", "int64", "vec2<u32>", "vec2<u32>", 2, "i64"),
+    Dialect("f64s", "float64", "vec2<u32>", "vec2<u32>", 2, "f64"),
+    Dialect("f64n", "float64", "f64", "f64", 2, "f64", native=True),
+)
+
+_BY_NAME = {entry.name: entry for entry in DIALECTS}
+
+
+def dialect(name: str) -> Dialect:
+    """Return the dialect called `name`.
+
+    Raises:
+        UnsupportedOperationError: there is no such dialect.
+    """
+    found = _BY_NAME.get(name)
+    if found is None:
+        raise UnsupportedOperationError(
+            op="dialect", dtype=name, backend="webgpu", hint=f"dialects are {', '.join(_BY_NAME)}"
+        )
+    return found
+
+
+def dialect_for(dtype: np.dtype, native_features: frozenset[str]) -> Dialect:
+    """Return the dialect that carries `dtype` on a device.
+
+    Args:
+        dtype: a NumPy dtype.
+        native_features: names of the native dialects the device's probe allows (`{"f64n"}`).
+            A native dialect is preferred to the software one of the same dtype.
+
+    Raises:
+        UnsupportedOperationError: no dialect carries `dtype`.
+    """
+    software = None
+    for entry in DIALECTS:
+        if entry.dtype == dtype:
+            if entry.native and entry.name in native_features:
+                return entry
+            if not entry.native:
+                software = entry
+    if software is None:
+        raise UnsupportedOperationError(
+            op="storage",
+            dtype=str(dtype),
+            backend="webgpu",
+            hint=f"dtypes are {', '.join(sorted({entry.dtype_name for entry in DIALECTS}))}",
+        )
+    return software
+
+
+class DialectView:
+    """A dialect as a template sees it: `T.storage`, `T.value`, `T.add`, `T.cast_to("f64s")`.
+
+    Any other attribute is the name of the WGSL function `tf_<attribute>_<dialect>`, checked
+    against `known`, so that a template asking for what the dialect lacks fails when it is
+    rendered and not when the module is compiled.
+    """
+
+    def __init__(self, entry: Dialect, known: frozenset[str] | None) -> None:
+        """Make a view of `entry`; `known` are all declared names, None inside dialect files."""
+        self.dialect = entry
+        self.name = entry.name
+        self.storage = entry.storage
+        self.value = entry.value
+        self.words = entry.words
+        self.native = entry.native
+        self._known = known
+
+    def __getattr__(self, attribute: str) -> str:
+        if attribute.startswith("__"):  # Python and Jinja ask for protocol methods
+            raise AttributeError(attribute)
+        return self._checked(f"tf_{attribute}_{self.name}", attribute)
+
+    def cast_to(self, target: str | Dialect | DialectView) -> str:
+        """Return the name of the function that casts a value of this dialect to `target`'s."""
+        name = target if isinstance(target, str) else target.name
+        return self._checked(f"tf_cast_{self.name}_{name}", f"cast to {name}")
+
+    def _checked(self, function: str, operation: str) -> str:
+        if self._known is not None and function not in self._known:
+            raise UnsupportedOperationError(
+                op=operation,
+                dtype=self.dialect.dtype_name,
+                backend="webgpu",
+                hint=f"the WGSL dialect {self.name} declares no {function}",
+            )
+        return function
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"DialectView({self.name})"

@@ -1,0 +1,284 @@
+"""The module assembler: one kernel template plus the dialect fragments it reaches, as WGSL text.
+
+Kernel modules call `render_module`; the driver compiles the result. A fragment is one top-level
+declaration of a file in `shaders/dtypes/`. The assembler scans the rendered template for names of
+fragments, follows what those use, and emits each once in a fixed order: WGSL has no overloads, an
+unused function costs compile time, and driver caches want byte-stable text. Nothing here knows
+devices, buffers or what a kernel computes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+
+from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, Dialect, DialectView
+from tenferro_wgpu.errors import UnsupportedOperationError
+
+ParamsSpace = Literal["immediate", "uniform"]
+
+SUFFIX = ".wgsl.j2"
+MODULE_CACHE_SIZE = 512
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DECLARATION = re.compile(
+    r"(?:@\w+(?:\([^)]*\))?\s*)*(?:fn|struct|alias|const|var(?:<[^>]*>)?)\s+(\w+)"
+)
+_BLANK_LINES = re.compile(r"\s*\n(?:[ \t]*\n)*")
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """One top-level WGSL declaration: its name, text, place in the order and what it names."""
+
+    name: str
+    text: str
+    order: int
+    identifiers: frozenset[str]
+
+
+class ModuleCacheInfo(NamedTuple):
+    """Statistics of the cache of rendered modules."""
+
+    hits: int
+    misses: int
+    limit: int | None
+    entries: int
+
+
+def shaders_root() -> Path:
+    """Return the folder of the WGSL templates.
+
+    In a wheel it lies in the package, in a checkout at the top level.
+    """
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "shaders", package.parent / "shaders"):
+        if (folder / "dtypes").is_dir():
+            return folder
+    raise FileNotFoundError(f"the WGSL templates are missing: no shaders folder near {package}")
+
+
+def parameter_name(word: int) -> str:
+    """Return the WGSL expression (a u32) of word `word` of the params block; word 0 is the zero."""
+    return f"params.p{word // 4}.{'xyzw'[word % 4]}"
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(shaders_root()),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+        auto_reload=False,
+    )
+    environment.globals["param"] = parameter_name
+    environment.globals["macros"] = environment.get_template("macros" + SUFFIX).module
+    return environment
+
+
+def strip_comments(wgsl: str) -> str:
+    """Return `wgsl` without comments, trailing spaces and blank lines."""
+    return _BLANK_LINES.sub("\n", _COMMENT.sub("", wgsl)).strip() + "\n"
+
+
+def split_declarations(wgsl: str) -> list[tuple[str, str]]:
+    """Split WGSL text into its top-level declarations, as (declared name, text) in file order.
+
+    Raises:
+        ValueError: the text holds something that is not a declaration, or ends inside one.
+    """
+    text = strip_comments(wgsl).strip()
+    declarations = []
+    start = depth = 0
+    for position, character in enumerate(text):
+        if character in "{([":
+            depth += 1
+        elif character in "})]":
+            depth -= 1
+        if depth == 0 and (character == ";" or character == "}"):
+            declaration = text[start : position + 1].strip()
+            start = position + 1
+            if declaration == ";":  # the optional one behind a struct
+                continue
+            match = _DECLARATION.match(declaration)
+            if match is None:
+                raise ValueError(f"not a WGSL declaration: {declaration[:80]!r}")
+            declarations.append((match.group(1), declaration))
+    if text[start:].strip():
+        raise ValueError(f"WGSL text ends inside a declaration: {text[start:][:80]!r}")
+    return declarations
+
+
+def _dialect_templates(entry: Dialect) -> list[str]:
+    """Template names of a dialect: its own file, its own others, then those of its family."""
+    folder = shaders_root() / "dtypes"
+    names = sorted(path.name for path in folder.glob("*" + SUFFIX))
+    own = entry.name + SUFFIX
+    mine = [own] if own in names else []
+    mine += [name for name in names if name.startswith(entry.name + "_")]
+    if entry.family != entry.name:
+        mine += [name for name in names if name.startswith(entry.family + "_")]
+    return ["dtypes/" + name for name in mine]
+
+
+class Library:
+    """Every fragment of `shaders/dtypes/` and, for each, the fragments it needs."""
+
+    def __init__(self, sources: Iterable[tuple[str, str]]) -> None:
+        """Split `sources`, pairs of (where it comes from, WGSL text).
+
+        Raises:
+            ValueError: a name is declared twice or does not begin with `tf_` or `Tf`.
+        """
+        self.fragments: dict[str, Fragment] = {}
+        origins: dict[str, str] = {}
+        for origin, wgsl in sources:
+            for name, text in split_declarations(wgsl):
+                if not name.startswith(("tf_", "Tf")):
+                    raise ValueError(f"{origin}: {name} does not begin with tf_ or Tf")
+                if name in self.fragments:
+                    raise ValueError(f"{origin}: {name} is already declared in {origins[name]}")
+                identifiers = frozenset(_IDENTIFIER.findall(text)) - {name}
+                self.fragments[name] = Fragment(name, text, len(self.fragments), identifiers)
+                origins[name] = origin
+        self.names = frozenset(self.fragments) | {"tf_runtime_zero"}
+        self._needs = {
+            name: fragment.identifiers & self.fragments.keys()
+            for name, fragment in self.fragments.items()
+        }
+
+    def unknown_names(self) -> dict[str, list[str]]:
+        """Return, for each fragment that names an undeclared `tf_` function, those names."""
+        unknown = {
+            name: sorted(
+                word for word in fragment.identifiers - self.names if word.startswith("tf_")
+            )
+            for name, fragment in self.fragments.items()
+        }
+        return {name: words for name, words in unknown.items() if words}
+
+    def reached_from(self, wgsl: str) -> list[Fragment]:
+        """Return the fragments that `wgsl` (without comments) needs, in their fixed order."""
+        reached: set[str] = set()
+        waiting = list(self.fragments.keys() & set(_IDENTIFIER.findall(wgsl)))
+        while waiting:
+            name = waiting.pop()
+            if name not in reached:
+                reached.add(name)
+                waiting.extend(self._needs[name] - reached)
+        return sorted((self.fragments[name] for name in reached), key=lambda each: each.order)
+
+
+@cache
+def library() -> Library:
+    """Return the fragments of all dialects, rendered and split once per process."""
+    sources = []
+    for entry in DIALECTS:
+        for name in _dialect_templates(entry):
+            view = DialectView(entry, None)
+            sources.append(
+                (f"{name} for {entry.name}", _environment().get_template(name).render(T=view))
+            )
+    return Library(sources)
+
+
+def _wrapped(value: Any) -> Any:
+    """Replace dialects by views, also inside lists, tuples and dicts."""
+    if isinstance(value, Dialect):
+        return DialectView(value, library().names)
+    if isinstance(value, list | tuple):
+        return [_wrapped(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _wrapped(each) for key, each in value.items()}
+    return value
+
+
+def _assemble(
+    template: Template, params_words: int, params_space: str, context: dict[str, Any]
+) -> str:
+    if params_space not in ("immediate", "uniform"):
+        raise ValueError(f"params_space is 'immediate' or 'uniform', not {params_space!r}")
+    views = {entry.name: DialectView(entry, library().names) for entry in DIALECTS}
+    values = {key: _wrapped(value) for key, value in context.items()}
+    main = strip_comments(template.render({"dialects": views, **values}))
+    vectors = max(1, -(-params_words // 4))
+    macros: Any = _environment().globals["macros"]
+    params = strip_comments(macros.params_block(vectors, params_space))
+    fragments = library().reached_from(main)
+    return params + "".join(fragment.text + "\n" for fragment in fragments) + main
+
+
+@lru_cache(maxsize=MODULE_CACHE_SIZE)
+def _cached_module(
+    template: str, params_words: int, params_space: str, context: tuple[tuple[str, Any], ...]
+) -> str:
+    name = template if template.endswith(SUFFIX) else template + SUFFIX
+    return _assemble(_environment().get_template(name), params_words, params_space, dict(context))
+
+
+def render_module(
+    template: str, *, params_words: int, params_space: ParamsSpace, **context: Any
+) -> str:
+    """Render a kernel template into a complete WGSL module.
+
+    Args:
+        template: path under the shaders folder, with or without `.wgsl.j2`
+            (`"elementwise/map"`).
+        params_words: 32-bit words of the params block, counting word 0, which is always zero
+            at run time. Templates read word `i` as `{{ param(i) }}`.
+        params_space: whether the driver passes params as immediates or in a uniform buffer
+            at group 1, binding 0.
+        context: what the template uses. Dialects (also inside tuples, lists and dicts) become
+            `DialectView`s. Besides, `dialects` maps each name to its view.
+
+    Returns:
+        WGSL without comments; equal arguments give equal bytes in every process.
+
+    Raises:
+        UnsupportedOperationError: the template asks a dialect for a function it lacks.
+        jinja2.UndefinedError: the template uses a name that `context` lacks.
+        jinja2.TemplateNotFound: there is no such template.
+    """
+    items = tuple(sorted(context.items()))
+    try:
+        hash(items)
+    except TypeError:  # lists and dicts in the context: rendered each time
+        return _cached_module.__wrapped__(template, params_words, params_space, items)
+    return _cached_module(template, params_words, params_space, items)
+
+
+def render_source(
+    source: str, *, params_words: int, params_space: ParamsSpace, **context: Any
+) -> str:
+    """Render template text that is not a file of ours; as `render_module`, without its cache."""
+    template = _environment().from_string(source)
+    return _assemble(template, params_words, params_space, context)
+
+
+def supports(entry: Dialect, function: str) -> bool:
+    """Return whether the dialect declares `tf_<function>_<name>` (coverage tables ask)."""
+    try:
+        getattr(DialectView(entry, library().names), function)
+    except UnsupportedOperationError:
+        return False
+    return True
+
+
+def module_cache_info() -> ModuleCacheInfo:
+    """Return the statistics of the cache of rendered modules."""
+    return ModuleCacheInfo(*_cached_module.cache_info())
+
+
+def clear_module_cache() -> None:
+    """Forget every rendered module; fragments and compiled templates stay."""
+    _cached_module.cache_clear()
