@@ -27,6 +27,7 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     DriverModule,
     Limits,
 )
+from tenferro_wgpu.backends.webgpu.wgsl_log import record_module
 from tenferro_wgpu.errors import (
     EnvironmentVariableError,
     NoAdapterError,
@@ -112,6 +113,7 @@ class Device:
                 params_space=space,
                 **source.context,
             )
+        record_module(wgsl)
         raw = self.driver.create_pipeline(
             wgsl, source.bindings, space, size, source.label, source.requires
         )

@@ -24,7 +24,8 @@ _buffer_ids = itertools.count(1)
 
 #: Bytes of freed buffers kept for reuse unless the caller sets another limit.
 DEFAULT_POOL_LIMIT = 1 << 30
-_CLASS_TABLE_LIMIT = 4096
+#: Sizes asked for that are remembered; a program with more starts over.
+_SHELF_LIMIT = 4096
 
 
 def size_class(nbytes: int) -> int:
@@ -67,12 +68,16 @@ class Buffer:
     reused in the process.  Dropping the last reference returns the memory to the pool.
     """
 
-    __slots__ = ("id", "size", "slot")
+    __slots__ = ("size", "slot")
 
-    def __init__(self, identity: int, size: int, slot: Slot) -> None:
-        self.id = identity
+    def __init__(self, size: int, slot: Slot) -> None:
         self.size = size
         self.slot = slot
+
+    @property
+    def id(self) -> int:
+        """The number of this allocation, unique in the process."""
+        return self.slot.holder
 
     def __del__(self) -> None:
         slot = self.slot
@@ -80,6 +85,12 @@ class Buffer:
 
     def __repr__(self) -> str:
         return f"<Buffer {self.id}: {self.size} bytes>"
+
+
+class _Shelf(deque[Slot]):
+    """Free slots of one size class, oldest at the left."""
+
+    size: int
 
 
 class BufferPool:
@@ -97,8 +108,9 @@ class BufferPool:
         self._forget_groups = forget_groups
         self._freed: deque[Slot] = deque()
         self.give_back = self._freed.append
-        self._free: dict[int, deque[Slot]] = {}
-        self._classes: dict[int, int] = {}
+        #: Free slots by size class, and the same shelves by number of bytes asked for.
+        self._free: dict[int, _Shelf] = {}
+        self._shelves: dict[int, _Shelf] = {}
         self._slots: set[Slot] = set()
         #: Trimmed slots that the open batch may still name.
         self._doomed: list[Slot] = []
@@ -109,61 +121,71 @@ class BufferPool:
         #: Bytes handed out and taken back since the beginning; their difference is alive.
         self.allocated_bytes = 0
         self.returned_bytes = 0
-        self.pooled_bytes = 0
-        self.peak_live_bytes = 0
-        self.allocations = 0
-        self.reuses = 0
+        self._held_bytes = 0
+        self._peak_live_bytes = 0
+        self._created = 0
+        self._returned = 0
         #: Called with a handle's id when its slot comes back; set while failed handles exist.
         self.on_returned: Callable[[int], None] | None = None
         #: Called when memory is exhausted: must flush and wait so that submitted work lets go.
         self.on_exhausted: Callable[[], None] | None = None
-
-    @property
-    def live_bytes(self) -> int:
-        """Bytes of the slots that handles hold now."""
-        return self.allocated_bytes - self.returned_bytes - sum(slot.size for slot in self._freed)
 
     def allocate(self, nbytes: int, operation: str = "allocate") -> Buffer:
         """A buffer for a dispatch to write.  Its content is undefined.
 
         Raises ``TensorTooLargeError`` or ``DeviceOutOfMemoryError``, both naming ``operation``.
         """
-        size = self._classes.get(nbytes)
-        if size is None:
-            size = self._class_of(nbytes, operation)
-        if self._freed:
-            self._drain()
-        free = self._free.get(size)
-        if free:
-            slot = free.pop()
-            self.pooled_bytes -= size
-            self.reuses += 1
+        shelf = self._shelves.get(nbytes)
+        if shelf:
+            slot = shelf.pop()
         else:
-            slot = self._create(size, operation)
-        return self._hand_out(slot, nbytes)
+            # Straight from a handle that just died, when it fits: the common case in a chain.
+            freed = self._freed
+            if shelf is not None and freed and self.on_returned is None:
+                slot = freed.pop()
+                if slot.size == shelf.size and slot.raw is not None:
+                    self.returned_bytes += slot.size
+                    self._returned += 1
+                else:
+                    freed.append(slot)
+                    slot = self._find(nbytes, operation)
+            else:
+                slot = self._find(nbytes, operation)
+        self.allocated_bytes += slot.size
+        slot.holder = next(_buffer_ids)
+        return Buffer(nbytes, slot)
 
     def allocate_for_write(self, nbytes: int, operation: str = "upload") -> Buffer:
         """A buffer for the host to write: never one that the open batch names."""
-        size = self._classes.get(nbytes) or self._class_of(nbytes, operation)
-        if self._freed:
-            self._drain()
-        free = self._free.get(size)
+        self._drain()
+        shelf = self._shelf(nbytes, operation)
         # The oldest is at the left; if that one is in the open batch, all are.
-        if free and free[0].batch < self.batch:
-            slot = free.popleft()
-            self.pooled_bytes -= size
-            self.reuses += 1
+        if shelf and shelf[0].batch < self.batch:
+            slot = shelf.popleft()
         else:
-            slot = self._create(size, operation)
-        return self._hand_out(slot, nbytes)
-
-    def _hand_out(self, slot: Slot, nbytes: int) -> Buffer:
+            slot = self._create(shelf.size, operation)
         self.allocated_bytes += slot.size
-        live = self.allocated_bytes - self.returned_bytes
-        if live > self.peak_live_bytes:
-            self.peak_live_bytes = live
-        identity = slot.holder = next(_buffer_ids)
-        return Buffer(identity, nbytes, slot)
+        slot.holder = next(_buffer_ids)
+        return Buffer(nbytes, slot)
+
+    def _find(self, nbytes: int, operation: str) -> Slot:
+        """A slot when the shelf is empty: one freed since the last look, or a new one."""
+        shelf = self._shelf(nbytes, operation)
+        self._drain()
+        return shelf.pop() if shelf else self._create(shelf.size, operation)
+
+    def _shelf(self, nbytes: int, operation: str) -> _Shelf:
+        shelf = self._shelves.get(nbytes)
+        if shelf is None:
+            size = self._class_of(nbytes, operation)
+            shelf = self._free.get(size)
+            if shelf is None:
+                shelf = self._free[size] = _Shelf()
+                shelf.size = size
+            if len(self._shelves) >= _SHELF_LIMIT:
+                self._shelves.clear()
+            self._shelves[nbytes] = shelf
+        return shelf
 
     def _class_of(self, nbytes: int, operation: str) -> int:
         limit = self._driver.limits.max_buffer_size
@@ -171,11 +193,7 @@ class BufferPool:
             raise TensorTooLargeError(operation, nbytes, limit, "maximum buffer size")
         size = min(size_class(nbytes), limit)
         bindable = self._driver.limits.max_storage_buffer_binding_size
-        if nbytes <= bindable < size:
-            size = bindable
-        if len(self._classes) < _CLASS_TABLE_LIMIT:
-            self._classes[nbytes] = size
-        return size
+        return bindable if nbytes <= bindable < size else size
 
     def _create(self, size: int, operation: str) -> Slot:
         if self.memory_limit is not None:
@@ -188,22 +206,22 @@ class BufferPool:
                 raw = self._driver.create_buffer(size)
             except DeviceOutOfMemoryError as error:
                 raise DeviceOutOfMemoryError(operation, size, "the device is full") from error
-        self.allocations += 1
+        self._created += 1
+        self._held_bytes += size
         slot = Slot(raw, size, self.give_back)
         self._slots.add(slot)
         return slot
 
     def _make_room(self, size: int, operation: str) -> None:
         limit = self.memory_limit
-        if limit is None:
+        if limit is None or self._held_bytes + size <= limit:
             return
-        live = self.allocated_bytes - self.returned_bytes
-        if live + size > limit:
+        self.trim(max(0, limit - size - self.live_bytes))
+        if self._held_bytes + size > limit:
+            live = self.live_bytes
             raise DeviceOutOfMemoryError(
                 operation, size, f"the memory limit is {limit:,} bytes and {live:,} are in use"
             )
-        if live + self.pooled_bytes + size > limit:
-            self._trim_to(limit - live - size)
 
     def _empty_after_wait(self) -> None:
         self.trim()
@@ -211,23 +229,34 @@ class BufferPool:
             self.on_exhausted()
         self.trim()
 
+    @property
+    def live_bytes(self) -> int:
+        """Bytes of the slots that handles held at the last look at the freed ones."""
+        return self.allocated_bytes - self.returned_bytes
+
+    @property
+    def pooled_bytes(self) -> int:
+        """Bytes kept for reuse."""
+        return self._held_bytes - self.live_bytes
+
     def _drain(self) -> None:
-        freed, free, batch = self._freed, self._free, self.batch
+        """Shelve the slots whose handles died since the last look."""
+        # Between two looks live bytes only grow, so their peak is seen here.
+        live = self.allocated_bytes - self.returned_bytes
+        if live > self._peak_live_bytes:
+            self._peak_live_bytes = live
+        freed, free, batch, on_returned = self._freed, self._free, self.batch, self.on_returned
         while freed:
             slot = freed.popleft()
-            size = slot.size
-            self.returned_bytes += size
-            if self.on_returned is not None:
-                self.on_returned(slot.holder)
-            slot.holder = 0
             if slot.raw is None:
                 continue
+            if on_returned is not None:
+                on_returned(slot.holder)
+            slot.holder = 0
             slot.batch = batch
-            self.pooled_bytes += size
-            slots = free.get(size)
-            if slots is None:
-                slots = free[size] = deque()
-            slots.append(slot)
+            self.returned_bytes += slot.size
+            self._returned += 1
+            free[slot.size].append(slot)
         if self.pooled_bytes > self.pool_limit:
             self._trim_to(self.pool_limit)
 
@@ -242,7 +271,7 @@ class BufferPool:
             self._release(oldest.popleft())
 
     def _release(self, slot: Slot) -> None:
-        self.pooled_bytes -= slot.size
+        self._held_bytes -= slot.size
         self._forget_groups(slot)
         self._slots.discard(slot)
         if slot.batch < self.batch:
@@ -267,23 +296,25 @@ class BufferPool:
             self._driver.release_buffer(raw)
         self._slots.clear()
         self._free.clear()
+        self._shelves.clear()
         self._freed.clear()
-        self.pooled_bytes = 0
+        self._held_bytes = 0
         self.returned_bytes = self.allocated_bytes
 
     def stats(self) -> dict[str, int]:
         """Bytes and counts: live, pooled, peak, buffers made, buffers reused."""
         self._drain()
+        live = len(self._slots) - sum(map(len, self._free.values()))
         return {
-            "live_bytes": self.allocated_bytes - self.returned_bytes,
+            "live_bytes": self.live_bytes,
             "pooled_bytes": self.pooled_bytes,
-            "peak_live_bytes": self.peak_live_bytes,
+            "peak_live_bytes": self._peak_live_bytes,
             "pool_limit": self.pool_limit,
             "buffers": len(self._slots),
-            "allocations": self.allocations,
-            "reuses": self.reuses,
+            "allocations": self._created,
+            "reuses": self._returned + live - self._created,
         }
 
 
-def _age(slots: deque[Slot]) -> int:
+def _age(slots: _Shelf) -> int:
     return slots[0].batch

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
+    Access,
     BatchRejectedError,
     Command,
     Driver,
@@ -81,12 +82,12 @@ def native_dialects(driver: Driver) -> frozenset[str]:
 
 
 def _run(driver: Driver, x: np.ndarray, y: np.ndarray, nbytes: int) -> np.ndarray:
-    access = ("read", "read", "read_write")
+    access: tuple[Access, ...] = ("read", "read", "read_write")
     pipeline = driver.create_pipeline(_WGSL, access, driver.params_space(0), 0, "f64 probe")
     raws = []
     for array in (x, y):
         raw = driver.create_buffer(array.nbytes + 15 & ~15)
-        driver.write_buffer(raw, 0, memoryview(array.view(np.uint8)))
+        driver.write_buffer(raw, 0, array.view(np.uint8).data)
         raws.append((raw, 0, array.nbytes))
     output = driver.create_buffer(nbytes + 15 & ~15)
     raws.append((output, 0, nbytes))

@@ -1,7 +1,7 @@
 """The native driver's hot calls as direct C calls under wgpu-py.
 
 Called by native.open_driver when :func:`available` says that wgpu-py still has the private names
-used here; otherwise native.NativeDriver serves through the public API.  Same interface, same
+used here; otherwise native_public.NativeDriver serves through the public API.  Same interface, same
 errors; 2 to 10 times less host time per call, because wgpu-py wraps every C call in error capture
 and builds its structs field by field.
 
@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from tenferro_wgpu.backends.webgpu.drivers.native import NativeDriver, translate_error
+from tenferro_wgpu.backends.webgpu.drivers.native import translate_error
+from tenferro_wgpu.backends.webgpu.drivers.native_public import NativeDriver
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     Access,
     Command,

@@ -1,0 +1,355 @@
+"""Recording and submitting: the half of the queue that never waits.
+
+:class:`Recorder` is the base of queue.Queue, which kernels use; nobody else calls it.  It knows
+buffers, pipelines and operation names, but not tensors, dtypes or WGSL.
+
+Everything that would make the driver refuse a batch is checked before recording.  If it refuses
+one all the same, ``recovery`` finds the command to blame, its results become failed buffers, and
+the rest runs.  One lock guards recording; it is never held while waiting for the device.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
+from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
+from tenferro_wgpu.backends.webgpu.device import Device
+from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, Command
+from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer, BufferPool, Slot
+from tenferro_wgpu.backends.webgpu.recovery import submit_in_halves
+from tenferro_wgpu.errors import (
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    EnvironmentVariableError,
+    RuntimeClosedError,
+    TenferroError,
+    TensorTooLargeError,
+)
+
+#: Recording more per batch gains little (the knee of host cost is at 32 to 64 dispatches).
+MAX_BATCH = 64
+#: A first batch this small starts an idle GPU early; batches then double.  Software adapters
+#: compute on the CPUs that record, so they gain nothing from an early start.
+FIRST_BATCH = 8
+#: Submit when this many bytes of results were allocated, so that freed memory comes back.
+MAX_BATCH_BYTES = 256 << 20
+BIND_GROUP_LIMIT = 4096
+
+#: Receives (operation, GPU nanoseconds or None) for every dispatch of a profiled batch.
+ProfileHook = Callable[[str, "int | None"], None]
+
+
+class Recorder:
+    """Allocates, checks, records and submits the work of one runtime."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        memory_limit: int | None = None,
+        pool_limit: int = DEFAULT_POOL_LIMIT,
+    ) -> None:
+        self.device = device
+        self._driver = device.driver
+        # Hot methods call acquire and release: `with` costs three times as much.
+        self._lock = threading.RLock()
+        self._acquire = self._lock.acquire
+        self._release = self._lock.release
+        self._commands: list[Command] = []
+        self._groups = GenerationalCache(BIND_GROUP_LIMIT)
+        self._young_groups = self._groups.young
+        self._pool = BufferPool(
+            device.driver, self._forget_groups, pool_limit=pool_limit, memory_limit=memory_limit
+        )
+        self._pool.on_exhausted = self._flush_and_wait
+        self._allocate = self._pool.allocate
+        self._group_limit = device.limits.max_compute_workgroups_per_dimension
+        self._synchronous = _synchronous()
+        self._first_batch = MAX_BATCH if device.is_cpu else FIRST_BATCH
+        if self._synchronous:
+            self._first_batch = 1
+        self._threshold = self._first_batch
+        self._flush_at_bytes = MAX_BATCH_BYTES
+        #: Errors of failed buffers by buffer id, and those not raised by synchronize() yet.
+        self._failed: dict[int, TenferroError] = {}
+        self._unreported: list[TenferroError] = []
+        self._closed: str | None = None
+        #: True while some use needs a closer look: closed, lost, or failed buffers exist.
+        self._suspicious = False
+        self._dispatches = self._submits = self._reads = 0
+        self._bytes_up = self._bytes_down = 0
+        self._groups_built = self._pipelines_built = 0
+        #: Set to profile: batches then run one pass per dispatch, waited for, with timestamps.
+        self.profile_hook: ProfileHook | None = None
+
+    # ----- memory
+
+    def allocate(self, nbytes: int, operation: str = "allocate") -> Buffer:
+        """A buffer of at least ``nbytes`` with undefined content, for a dispatch to write.
+
+        Raises ``TensorTooLargeError``, ``DeviceOutOfMemoryError`` or ``RuntimeClosedError``, the
+        first two naming ``operation``.
+        """
+        self._acquire()
+        try:
+            if self._suspicious:
+                self._check_usable(operation)
+            return self._allocate(nbytes, operation)
+        finally:
+            self._release()
+
+    def upload(self, array: np.ndarray, operation: str = "upload") -> Buffer:
+        """A new buffer with the bytes of a C-contiguous array (copied before this returns)."""
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        nbytes = flat.nbytes
+        if nbytes % 4:
+            padded = np.zeros(nbytes + 3 & ~3, np.uint8)
+            padded[:nbytes] = flat
+            flat = padded
+        with self._lock:
+            if self._suspicious:
+                self._check_usable(operation)
+            buffer = self._pool.allocate_for_write(nbytes, operation)
+            if nbytes:
+                self._write(buffer, 0, flat.data, operation)
+                self._bytes_up += nbytes
+            return buffer
+
+    def _write(self, buffer: Buffer, offset: int, data: memoryview, operation: str) -> None:
+        try:
+            self._driver.write_buffer(buffer.slot.raw, offset, data)
+        except DeviceLostError as error:
+            raise self._note_lost(error, operation) from error
+        except DeviceOutOfMemoryError:
+            self._pool.trim()
+            self._flush_and_wait()
+            self._pool.trim()
+            try:
+                self._driver.write_buffer(buffer.slot.raw, offset, data)
+            except DeviceOutOfMemoryError as error:
+                raise DeviceOutOfMemoryError(operation, data.nbytes, "staging memory") from error
+
+    # ----- recording
+
+    def pipeline(self, key: Hashable, build: Callable[[], PipelineSource]) -> Pipeline:
+        """The pipeline of ``key``, compiled from ``build()`` the first time in the process.
+
+        Raises ``ShaderError`` (with the WGSL and line) or ``UnsupportedOperationError``.
+        """
+        found: Pipeline | None = self.device.pipelines.young.get(key)
+        if found is None:
+            if self._suspicious:
+                self._check_usable("pipeline")
+            before = self.device.pipelines_built
+            try:
+                found = self.device.pipeline(key, build)
+            except DeviceLostError as error:
+                raise self._note_lost(error, "pipeline") from error
+            self._pipelines_built += self.device.pipelines_built - before
+        return found
+
+    def dispatch(
+        self,
+        pipeline: Pipeline,
+        bindings: Sequence[Buffer],
+        params: bytes,
+        workgroups: tuple[int, int, int],
+        operation: str,
+        outputs: Sequence[Buffer],
+    ) -> None:
+        """Record one dispatch; it runs after everything recorded before.
+
+        ``bindings`` are the buffers of ``@group(0)`` in order, ``outputs`` those among them that
+        the dispatch writes.  ``params`` is the parameter block (word 0 must be 0), padded with
+        zeros to the pipeline's size.  A count of 0 workgroups records nothing.  ``operation``
+        names the dispatch in errors and profiles.
+
+        Raises ``TensorTooLargeError`` (binding limit), ``ValueError`` (a buffer read and written
+        by one dispatch, wrong counts), ``RuntimeClosedError``, ``DeviceLostError``, or the error
+        of a failed input.
+        """
+        # Spelled out for the common counts, which saves a tenth of the whole call.
+        count = len(bindings)
+        if count == 3:
+            first, second, third = bindings
+            key: tuple[Any, ...] = (pipeline.layout_id, first.slot, second.slot, third.slot)
+        elif count == 2:
+            first, second = bindings
+            key = (pipeline.layout_id, first.slot, second.slot)
+        else:
+            key = (pipeline.layout_id, *[buffer.slot for buffer in bindings])
+        self._acquire()
+        try:
+            if self._suspicious:
+                self._check_usable(operation, bindings)
+            group = self._young_groups.get(key)
+            if group is None:
+                group = self._groups.find(key) or self._bind(key, pipeline, bindings, operation)
+            x, y, z = workgroups
+            limit = self._group_limit
+            if not (0 < x <= limit and 0 < y <= limit and 0 < z <= limit):
+                if min(workgroups) == 0:
+                    return
+                raise ValueError(f"{operation}: {workgroups} workgroups; the limit is {limit} each")
+            if len(params) != pipeline.params_size:
+                params = _padded(params, pipeline, operation)
+            if len(outputs) == 1:
+                slot = outputs[0].slot
+                owners: tuple[Any, ...] = (slot, slot.holder)
+            else:
+                owners = _owners(outputs)
+            commands = self._commands
+            commands.append((pipeline.raw, group, params, workgroups, operation, key, owners))
+            if (
+                len(commands) >= self._threshold
+                or self._pool.allocated_bytes >= self._flush_at_bytes
+            ):
+                self._flush()
+        finally:
+            self._release()
+
+    def _bind(
+        self, key: tuple[Any, ...], pipeline: Pipeline, bindings: Sequence[Buffer], operation: str
+    ) -> Any:
+        """Check a new combination of buffers and make its bind group."""
+        slots: tuple[Slot, ...] = key[1:]
+        accesses = pipeline.bindings
+        if len(slots) != len(accesses):
+            raise ValueError(
+                f"{operation}: {pipeline.label} binds {len(accesses)} buffers, got {len(slots)}"
+            )
+        limit = self.device.limits.max_storage_buffer_binding_size
+        for buffer, slot in zip(bindings, slots, strict=True):
+            if slot.raw is None or slot.give_back is not self._pool.give_back:
+                raise RuntimeClosedError(operation, "a buffer belongs to another or closed queue")
+            if slot.size > limit:
+                raise TensorTooLargeError(operation, buffer.size, limit, "storage binding limit")
+        written = {slot for slot, access in zip(slots, accesses, strict=True) if access != "read"}
+        for slot, access in zip(slots, accesses, strict=True):
+            if access == "read" and slot in written:
+                raise ValueError(f"{operation}: one buffer is both read and written")
+        try:
+            group = self._driver.create_bind_group(
+                accesses, [(slot.raw, 0, slot.size) for slot in slots]
+            )
+        except DeviceLostError as error:
+            raise self._note_lost(error, operation) from error
+        except BatchRejectedError as error:
+            raise TenferroError(f"{operation}: the device refused its buffers: {error}") from error
+        self._groups_built += 1
+        for slot in set(slots):
+            slot.group_keys.append(key)
+        self._groups.store(key, group)
+        return group
+
+    def _forget_groups(self, slot: Slot) -> None:
+        for key in slot.group_keys:
+            self._groups.discard(key)
+        slot.group_keys.clear()
+
+    def _check_usable(self, operation: str, buffers: Sequence[Buffer] = ()) -> None:
+        if self._closed is not None:
+            raise RuntimeClosedError(operation, self._closed)
+        if self.device.lost is not None:
+            raise DeviceLostError(operation, str(getattr(self.device.lost, "reason", "")))
+        for buffer in buffers:
+            error = self._failed.get(buffer.id)
+            if error is not None:
+                raise error.with_traceback(None)
+
+    def _note_lost(self, error: DeviceLostError, operation: str) -> DeviceLostError:
+        self.device.lost = error
+        self._suspicious = True
+        return DeviceLostError(operation, error.reason)
+
+    # ----- submission
+
+    def flush(self) -> None:
+        """Submit what is recorded; does not wait."""
+        with self._lock:
+            if self._suspicious:
+                self._check_usable("flush")
+            self._flush()
+
+    def _start_batch(self) -> list[Command]:
+        """Take the recorded commands for submission and open the next batch."""
+        commands, self._commands = self._commands, []
+        self._dispatches += len(commands)
+        self._submits += 1
+        self._flush_at_bytes = self._pool.allocated_bytes + MAX_BATCH_BYTES
+        self._threshold = 1 if self._synchronous else min(2 * self._threshold, MAX_BATCH)
+        return commands
+
+    def _flush(self) -> None:
+        if not self._commands:
+            return
+        if self.device.lost is not None:
+            self._check_usable(self._commands[0][4])
+        commands = self._start_batch()
+        try:
+            if self.profile_hook is not None:
+                self._submit_timed(commands, self.profile_hook)
+            else:
+                self._driver.submit(commands)
+            if self._synchronous:
+                self._driver.wait()
+        except DeviceLostError as error:
+            raise self._note_lost(error, commands[0][4]) from error
+        except (BatchRejectedError, DeviceOutOfMemoryError):
+            self._recover(commands)
+        finally:
+            self._pool.next_batch()
+
+    def _submit_timed(self, commands: list[Command], hook: ProfileHook) -> None:
+        durations: Sequence[int | None] = self._driver.submit_timed(commands)
+        for command, duration in zip(commands, durations or [None] * len(commands), strict=True):
+            hook(command[4], duration)
+
+    def _recover(self, commands: list[Command]) -> None:
+        try:
+            failures = submit_in_halves(commands, self._driver)
+        except DeviceLostError as error:
+            raise self._note_lost(error, commands[0][4]) from error
+        for failure in failures:
+            if failure.slot.holder == failure.buffer_id:
+                self._failed[failure.buffer_id] = failure.error
+            if failure.error not in self._unreported:
+                self._unreported.append(failure.error)
+        if self._failed:
+            self._suspicious = True
+            self._pool.on_returned = self._forget_failure
+
+    def _forget_failure(self, buffer_id: int) -> None:
+        if self._failed.pop(buffer_id, None) is not None and not self._failed:
+            self._pool.on_returned = None
+            self._suspicious = self._closed is not None or self.device.lost is not None
+
+    def _flush_and_wait(self) -> None:
+        self._flush()
+        self._driver.wait()
+
+
+def _owners(outputs: Sequence[Buffer]) -> tuple[Any, ...]:
+    return tuple([part for output in outputs for part in (output.slot, output.id)])
+
+
+def _padded(params: bytes, pipeline: Pipeline, operation: str) -> bytes:
+    size = pipeline.params_size
+    if len(params) > size:
+        raise ValueError(
+            f"{operation}: {len(params)} bytes of params; {pipeline.label} takes {size}"
+        )
+    return params.ljust(size, b"\0")
+
+
+def _synchronous() -> bool:
+    value = os.environ.get("TENFERRO_SYNC", "")
+    if value not in ("", "0", "1"):
+        raise EnvironmentVariableError("TENFERRO_SYNC", value, ("0", "1"))
+    return value == "1"
