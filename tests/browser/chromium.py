@@ -1,8 +1,8 @@
 """Headless Chromium with WebGPU and a server on localhost: what every browser test stands on.
 
-Chromium gives out an adapter on a machine without a GPU only with `--enable-unsafe-webgpu` (its own
-SwiftShader). `navigator.gpu` needs a secure origin and Pyodide cannot be loaded from files, so pages
-come from localhost.
+On a machine without a GPU Chromium gives out an adapter (its own SwiftShader) only with
+`--enable-unsafe-webgpu`. `navigator.gpu` needs a secure origin and Pyodide cannot be loaded from
+files, so pages come from localhost.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 wgpu's compiler accepts modules that browsers refuse, so what it says is not enough.
 
-    python tests/browser/wgsl_compile.py FOLDER...      # every *.wgsl below; exit status 1 on errors
+    python tests/browser/wgsl_compile.py FOLDER...   # every *.wgsl below; exits 1 on errors
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from chromium import open_chromium, run_javascript, serve
 
-#: Modules per call into the page: enough to overlap their compilation, few enough for its time limit.
+#: Modules per call into the page: they compile side by side, and a call has a time limit.
 BATCH = 32
 
 _COMPILE = """

@@ -1,9 +1,9 @@
 // The JavaScript half of the browser driver: objects by number, and one call per batch of commands.
 //
 // drivers/browser.py evaluates this file in Pyodide and is the only caller. A call from Python into
-// JavaScript costs microseconds per argument, so a batch arrives as one typed array of numbers, bulk
-// data is copied through views of Python's memory, and everything that WebGPU answers later (errors,
-// finished work, mapped buffers) is one promise per wait.
+// JavaScript costs microseconds per argument, so a batch arrives as one typed array of numbers,
+// bulk data is copied through views of Python's memory, and everything that WebGPU answers later
+// (errors, finished work, mapped buffers) is one promise per wait.
 (() => {
   const STORAGE_USAGE = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
   const STAGING_USAGE = GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST;
@@ -18,24 +18,45 @@
 
   const alignUp = (value, alignment) => Math.ceil(value / alignment) * alignment;
 
-  async function open(powerPreference, wantedFeatures, raiseLimits) {
-    if (!globalThis.navigator?.gpu) return { reason: 'this page has no navigator.gpu' };
-    const adapter = await navigator.gpu.requestAdapter({ powerPreference });
-    if (!adapter) return { reason: 'the browser offers no WebGPU adapter' };
-    const requiredLimits = {};
-    if (raiseLimits) {
-      for (const name of ['maxBufferSize', 'maxStorageBufferBindingSize']) {
-        requiredLimits[name] = adapter.limits[name];
-      }
-    }
-    const requiredFeatures = [...wantedFeatures].filter((name) => adapter.features.has(name));
-    const device = await adapter.requestDevice({ requiredFeatures, requiredLimits });
-    return { device: new Device(adapter, device) };
+  // A plain record of an adapter or a device, as JSON.
+  function describe(adapter, owner) {
+    const info = adapter.info ?? {};
+    const limits = {};
+    for (const name in owner.limits) limits[name] = owner.limits[name];
+    return JSON.stringify({
+      vendor: info.vendor ?? '',
+      architecture: info.architecture ?? '',
+      description: info.description ?? '',
+      fallback: Boolean(info.isFallbackAdapter ?? adapter.isFallbackAdapter),
+      features: [...owner.features],
+      limits,
+    });
+  }
+
+  async function requestAdapter() {
+    if (!globalThis.navigator?.gpu) throw new Error('this page has no navigator.gpu');
+    const adapter = await navigator.gpu.requestAdapter({ powerPreference: 'high-performance' });
+    if (!adapter) throw new Error('the browser offers no WebGPU adapter');
+    return adapter;
+  }
+
+  async function findAdapter() {
+    const adapter = await requestAdapter();
+    return describe(adapter, adapter);
+  }
+
+  // An adapter object gives one device only, so each device asks for an adapter of its own.
+  async function openDevice(features, maxBufferSize, maxStorageBufferBindingSize) {
+    const adapter = await requestAdapter();
+    const device = await adapter.requestDevice({
+      requiredFeatures: [...features],
+      requiredLimits: { maxBufferSize, maxStorageBufferBindingSize },
+    });
+    return new Device(device);
   }
 
   class Device {
-    constructor(adapter, device) {
-      this.adapter = adapter;
+    constructor(device) {
       this.device = device;
       this.queue = device.queue;
       this.lost = null;
@@ -65,24 +86,11 @@
       this.device.lost.then(() => callback(this.lost));
     }
 
-    describe() {
-      const info = this.adapter.info ?? {};
-      const limits = {};
-      for (const name in this.device.limits) limits[name] = this.device.limits[name];
-      return JSON.stringify({
-        vendor: info.vendor ?? '',
-        architecture: info.architecture ?? '',
-        description: info.description ?? '',
-        fallback: Boolean(info.isFallbackAdapter ?? this.adapter.isFallbackAdapter),
-        features: [...this.device.features],
-        limits,
-      });
-    }
-
     // Remembers the answer of an error scope; `explain` turns an error into a problem record.
     watch(scope, explain) {
       const answered = scope
-        .then((error) => (error ? explain(error) : null), () => null) // rejected: the device is lost
+        .then((error) => (error ? explain(error) : null))
+        .catch(() => null) // a lost device rejects, and is reported as lost
         .then((problem) => {
           if (problem) this.problems.push(problem);
           this.pending.delete(answered);
@@ -160,8 +168,9 @@
       const number = this.nextNumber++;
       const entries = [];
       for (let at = 0; at < ranges.length; at += 3) {
-        const [buffer, offset, size] = [this.buffers.get(ranges[at]), ranges[at + 1], ranges[at + 2]];
-        entries.push({ binding: at / 3, resource: { buffer, offset, size } });
+        const buffer = this.buffers.get(ranges[at]);
+        const resource = { buffer, offset: ranges[at + 1], size: ranges[at + 2] };
+        entries.push({ binding: at / 3, resource });
       }
       this.device.pushErrorScope('validation');
       const layout = this.bindingLayout(bindings);
@@ -311,9 +320,9 @@
       this.submit(words, params, (encoder) => {
         let target = 0;
         for (let at = 0; at < ranges.length; at += 3) {
-          const [source, offset, count] = [this.buffers.get(ranges[at]), ranges[at + 1], ranges[at + 2]];
-          encoder.copyBufferToBuffer(source, offset, staging, target, count);
-          target += count;
+          const source = this.buffers.get(ranges[at]);
+          encoder.copyBufferToBuffer(source, ranges[at + 1], staging, target, ranges[at + 2]);
+          target += ranges[at + 2];
         }
       });
       try {
@@ -358,5 +367,5 @@
     }
   }
 
-  return { open };
+  return { findAdapter, openDevice };
 })()
