@@ -26,6 +26,7 @@ BoundKernel = Callable[[ShapeDtype, list[Array], Mapping[str, Any]], Array]
 UFUNCS: dict[str, str] = {
     "neg": "negative",
     "abs": "absolute",
+    "sign": "sign",
     "exp": "exp",
     "log": "log",
     "sin": "sin",
@@ -51,19 +52,6 @@ UFUNCS: dict[str, str] = {
     "logical_or": "logical_or",
     "logical_not": "logical_not",
 }
-
-
-def sign(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
-    """-1, 0 or 1; NaN of NaN; z/abs(z) of a complex number, 0 at 0."""
-    kind = out.dtype.kind
-    if kind == "c":
-        modulus = xp.absolute(x)
-        # Infinite and overflowing moduli divide to NaN in any order, as in NumPy.
-        return xp.where(modulus == 0, modulus, x / modulus)
-    if kind == "f":
-        # NumPy keeps NaN by itself; CuPy's comparison-based sign gives 0 for it.
-        return xp.where(xp.isnan(x), x, xp.sign(x))
-    return xp.sign(x)
 
 
 def rsqrt(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
@@ -234,7 +222,6 @@ def _product(extents: tuple[int, ...]) -> int:
 
 #: Every other primitive: name -> kernel.
 KERNELS: dict[str, ArrayKernel] = {
-    "sign": sign,
     "rsqrt": rsqrt,
     "real": real,
     "imag": imag,

@@ -5,11 +5,13 @@ The reference of values for every other backend.  Only NumPy is needed.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import platform
 from collections.abc import Callable, Mapping
 from contextvars import Context, copy_context
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -118,4 +120,10 @@ def _limit_blas_threads(threads: int) -> Any:
 
 def _processor_name() -> str:
     name = platform.processor() or platform.machine() or "CPU"
+    # On Linux `platform` knows the architecture only; the kernel's list names the model.
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                name = line.partition(":")[2].strip()
+                break
     return f"{name} ({os.cpu_count() or 1} threads)"
