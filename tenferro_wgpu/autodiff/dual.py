@@ -137,9 +137,7 @@ def _fit(t: Value, out: Value) -> Value:
     return t if t.shape == out.shape else broadcast_to(t, out.shape)
 
 
-def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
-) -> tuple[Any, Any]:
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Evaluate `f` and its directional derivative at once, by forward mode.
 
     Args:

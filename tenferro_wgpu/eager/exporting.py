@@ -211,7 +211,9 @@ def _corner(x: Any, axis: int = 0) -> np.ndarray[Any, Any]:
     before = (slice(None),) * axis
     extent = x.shape[axis]
     pieces = (slice(0, EDGE_ITEMS + 1), slice(extent - EDGE_ITEMS, extent))
-    return np.concatenate([_corner(getitem(x, (*before, piece)), axis + 1) for piece in pieces], axis)
+    return np.concatenate(
+        [_corner(getitem(x, (*before, piece)), axis + 1) for piece in pieces], axis
+    )
 
 
 def _unpickle(array: np.ndarray[Any, Any], is_variable: bool) -> Any:
@@ -219,4 +221,3 @@ def _unpickle(array: np.ndarray[Any, Any], is_variable: bool) -> Any:
 
     runtime = current_runtime()
     return runtime.variable_from(array) if is_variable else runtime.constant_from(array)
-

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["host_array", "import_array"]
 
 
-def import_array(
-    runtime: EagerRuntime, op: str, a: Any, dtype: Any, copy: bool | None
-) -> Tensor:
+def import_array(runtime: EagerRuntime, op: str, a: Any, dtype: Any, copy: bool | None) -> Tensor:
     """The concrete tensor for anything `variable_from` and `constant_from` take."""
     if runtime.closed:
         raise RuntimeClosedError(op, "the runtime is closed; make a new EagerRuntime")
@@ -62,9 +60,7 @@ def host_array(
 
     ndarrays keep their dtype; Python numbers take the default dtypes.
     """
-    if isinstance(a, (np.ndarray, np.generic)):
-        array = np.asarray(a)
-    elif hasattr(a, "__array__"):
+    if isinstance(a, (np.ndarray, np.generic)) or hasattr(a, "__array__"):
         array = np.asarray(a)
     elif hasattr(a, "__dlpack__"):
         array = np.from_dlpack(a)
@@ -79,9 +75,7 @@ def host_array(
             default = _default_for(op, a, array, default_float)
             array = array.astype(default, copy=False)
     if array.dtype.kind not in "biufc":
-        raise DTypeError(
-            op, f"cannot make a tensor of {type(a).__name__} with dtype {array.dtype}"
-        )
+        raise DTypeError(op, f"cannot make a tensor of {type(a).__name__} with dtype {array.dtype}")
     if target is None:
         target = as_dtype(array.dtype, op)
     return array.astype(target, copy=False)

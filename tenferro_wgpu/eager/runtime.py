@@ -160,9 +160,7 @@ class EagerRuntime(Maintenance, Interpreter):
 
     # -- bringing data in -------------------------------------------------------------------------
 
-    def variable_from(
-        self, a: Any, *, dtype: Any = None, copy: bool | None = None
-    ) -> EagerTensor:
+    def variable_from(self, a: Any, *, dtype: Any = None, copy: bool | None = None) -> EagerTensor:
         """A tracked leaf: gradients reach it.
 
         Args:
@@ -186,15 +184,11 @@ class EagerRuntime(Maintenance, Interpreter):
             )
         return make_tensor(self, tensor, tape.leaf(ShapeDtype(tensor.shape, tensor.dtype)))
 
-    def constant_from(
-        self, a: Any, *, dtype: Any = None, copy: bool | None = None
-    ) -> EagerTensor:
+    def constant_from(self, a: Any, *, dtype: Any = None, copy: bool | None = None) -> EagerTensor:
         """An untracked tensor from the same kinds of input as `variable_from`."""
         return make_tensor(self, import_array(self, "constant_from", a, dtype, copy))
 
-    def asarray(
-        self, a: Any, *, dtype: Any = None, copy: bool | None = None
-    ) -> EagerTensor:
+    def asarray(self, a: Any, *, dtype: Any = None, copy: bool | None = None) -> EagerTensor:
         """`a` as a tensor of this runtime; a tensor of this runtime is returned as it is."""
         if isinstance(a, EagerTensor) and a.interpreter is self:
             same = dtype is None or as_dtype(dtype, "asarray") is a.dtype
@@ -284,9 +278,7 @@ class EagerRuntime(Maintenance, Interpreter):
         outputs: Sequence[Tensor],
         avals: tuple[ShapeDtype, ...],
     ) -> tuple[Value, ...]:
-        parents = tuple(
-            [None if x.node is None else (x.node, x.output_index) for x in inputs]
-        )
+        parents = tuple([None if x.node is None else (x.node, x.output_index) for x in inputs])
         node = tape.record(primitive, params, parents, inputs, outputs, avals)
         if node is None:
             return tuple([EagerTensor(self, tensor) for tensor in outputs])
@@ -390,4 +382,3 @@ def check_same_shape(op: str, expected: Value, got: Value) -> None:
         raise DTypeError(
             op, f"expected dtype {expected.dtype}, got {got.dtype}", (expected.dtype, got.dtype)
         )
-

@@ -52,9 +52,7 @@ class ExtensionCaches:
         """Keep `value`, counted as `nbytes` retained bytes."""
         self._cache.put(ExtensionCacheKey(*key), value, nbytes)
 
-    def get(
-        self, key: ExtensionCacheKey | tuple[str, str, int], kind: type | None = None
-    ) -> Any:
+    def get(self, key: ExtensionCacheKey | tuple[str, str, int], kind: type | None = None) -> Any:
         """The value under `key`, or None; a value that is not a `kind` counts as absent."""
         found = self._cache.get(ExtensionCacheKey(*key))
         return None if kind is not None and not isinstance(found, kind) else found

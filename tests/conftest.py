@@ -1,0 +1,98 @@
+"""Adapters of the test run: every `rt` test runs on NumPy, lavapipe and SwiftShader alike.
+
+Both software Vulkan drivers are loaded into one process.  SwiftShader stands for browsers and
+Metal: its device is held to WebGPU's default limits.  ``TENFERRO_TEST_ADAPTERS`` selects some
+("numpy,lavapipe"); a missing adapter fails in CI (where ``CI`` is set) and skips loudly elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+LAVAPIPE = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
+SWIFTSHADER = [
+    path for path in (Path("/usr/lib/chromium/vk_swiftshader_icd.json"),) if path.exists()
+]
+if "VK_DRIVER_FILES" not in os.environ and (LAVAPIPE or SWIFTSHADER):
+    os.environ["VK_DRIVER_FILES"] = os.pathsep.join(map(str, LAVAPIPE[:1] + SWIFTSHADER[:1]))
+# Tiny arrays: running lavapipe inline saves a thread-pool wake-up of 18 us per dispatch.
+os.environ.setdefault("LP_NUM_THREADS", "0")
+
+ADAPTERS = {"numpy": "", "lavapipe": "llvmpipe", "swiftshader": "SwiftShader", "cupy": ""}
+SELECTED = os.environ.get("TENFERRO_TEST_ADAPTERS", "numpy,lavapipe,swiftshader,cupy").split(",")
+
+
+def make_runtime(adapter: str):
+    """A runtime on the named adapter; raises NoAdapterError where it is missing."""
+    import tenferro_wgpu as tw
+
+    if adapter == "numpy":
+        return tw.EagerRuntime("cpu")
+    if adapter == "cupy":
+        return tw.EagerRuntime("cuda")
+    limits = "browser" if adapter == "swiftshader" else None
+    return tw.EagerRuntime(tw.WebGpuBackend(adapter=ADAPTERS[adapter], limits=limits))
+
+
+_runtimes: dict[str, object] = {}
+_missing: dict[str, Exception] = {}
+
+
+def shared_runtime(adapter: str):
+    """The runtime all tests of one adapter share; skips (or fails in CI) where it is missing."""
+    from tenferro_wgpu.errors import NoAdapterError
+
+    runtime = _runtimes.get(adapter)
+    if runtime is not None and not runtime.closed:
+        return runtime
+    if adapter not in _missing:
+        try:
+            _runtimes[adapter] = make_runtime(adapter)
+            return _runtimes[adapter]
+        except NoAdapterError as error:
+            _missing[adapter] = error
+    message = f"adapter {adapter} is missing: {_missing[adapter]}"
+    if os.environ.get("CI") and adapter != "cupy":
+        pytest.fail(message)
+    if adapter != "cupy":
+        warnings.warn(message, stacklevel=1)
+    pytest.skip(message)
+
+
+@pytest.fixture(params=[name for name in ADAPTERS if name in SELECTED])
+def adapter(request: pytest.FixtureRequest) -> str:
+    """Name of an adapter; the test runs once for each."""
+    return request.param
+
+
+@pytest.fixture
+def rt(adapter: str) -> Iterator[object]:
+    """The shared runtime of each adapter, current for the test, its gradients cleared after."""
+    runtime = shared_runtime(adapter)
+    with runtime.as_default():
+        yield runtime
+    if not runtime.closed:
+        runtime.clear_grads()
+
+
+@pytest.fixture
+def fresh_rt(adapter: str) -> Iterator[object]:
+    """A runtime of the test's own on each adapter, closed after it."""
+    shared_runtime(adapter)
+    runtime = make_runtime(adapter)
+    with runtime.as_default():
+        yield runtime
+    runtime.close()
+
+
+@pytest.fixture
+def cpu() -> Iterator[object]:
+    """The shared NumPy runtime, current for the test."""
+    runtime = shared_runtime("numpy")
+    with runtime.as_default():
+        yield runtime

@@ -1,0 +1,91 @@
+"""Reductions against NumPy: adapters x dtypes x axes x layouts, empty axes and long ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cases.operations import REDUCTIONS, assert_close, reference
+from cases.values import LAYOUTS, random
+
+import tenferro_wgpu as tw
+
+ROWS = [(name, dtype) for name, case in REDUCTIONS.items() for dtype in case.dtypes]
+AXES = [None, 0, 1, -1, (0, 2), (0, 1, 2), ()]
+
+
+def _values(dtype, shape):
+    values = random(dtype, int(np.prod(shape)), 5).reshape(shape)
+    return values / 4 if values.dtype.kind == "f" else values
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+@pytest.mark.parametrize(("name", "dtype"), ROWS)
+def test_axes(rt, name, dtype, axis):
+    case = REDUCTIONS[name]
+    values = _values(dtype, (3, 5, 4)).astype(dtype)
+    got = case.ours(rt.constant_from(values), axis=axis).numpy()
+    assert_close(got, reference(case, values, axis=axis), case.ulps, f"{name} {dtype} {axis}")
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "empty"])
+@pytest.mark.parametrize(("name", "dtype"), ROWS)
+def test_layouts(rt, name, dtype, layout):
+    case = REDUCTIONS[name]
+    on_host, on_device = LAYOUTS[layout]
+    values = _values(dtype, (4, 6)).astype(dtype)
+    got = case.ours(on_device(rt.constant_from(values))).numpy()
+    assert_close(got, reference(case, on_host(values)), case.ulps, f"{name} {dtype} {layout}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["max", "min", "sum", "prod"])
+def test_nan_and_infinities(rt, name, dtype):
+    case = REDUCTIONS[name]
+    values = np.array([[1, np.nan, 2], [np.inf, 1, 2], [-np.inf, 3, np.inf], [-0.0, 0.0, 1]], dtype)
+    got = case.ours(rt.constant_from(values), axis=1).numpy()
+    assert_close(got, reference(case, values, axis=1), 4, name)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_empty_axis_gives_identity(rt, name):
+    case = REDUCTIONS[name]
+    values = np.zeros((3, 0), np.float32)
+    got = case.ours(rt.constant_from(values), axis=1).numpy()
+    assert_close(got, case.reference(values, axis=1), 0)
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax"])
+def test_empty_axis_has_no_extremum(rt, name):
+    with pytest.raises(ValueError, match=name):
+        getattr(tw, name)(rt.constant_from(np.zeros((3, 0), np.float32)), axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "bool"])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1], ids=str)
+def test_argmax(rt, dtype, axis):
+    values = (
+        random(dtype, 60, 6).reshape(3, 5, 4)
+        if dtype == "bool"
+        else np.random.default_rng(1).integers(0, 4, (3, 5, 4)).astype(dtype)
+    )
+    got = tw.argmax(rt.constant_from(values), axis=axis).numpy()
+    assert_close(got, np.argmax(values, axis=axis), 0)
+
+
+def test_argmax_takes_the_first_nan(rt):
+    values = np.array([[1, np.nan, 3, np.nan], [5, 1, 5, 2]], np.float32)
+    assert tw.argmax(rt.constant_from(values), axis=1).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("shape", [(200_003,), (300, 701), (701, 300), (2, 70_001)], ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_sums_are_accurate(rt, adapter, dtype, shape):
+    if adapter == "swiftshader" and dtype == "float64" and shape != (300, 701):
+        shape = (30, 701)  # software float64 on a software GPU: the same path, a tenth the size
+    values = (np.random.default_rng(2).random(shape) + 0.1).astype(dtype)
+    x = rt.constant_from(values)
+    for axis in (None, *range(len(shape))):
+        want = values.astype(np.longdouble).sum(axis=axis)
+        got = tw.sum(x, axis=axis).numpy()
+        error = np.max(np.abs(got - want) / want) / np.finfo(dtype).eps
+        assert error < 12, f"axis {axis}: {error:.1f} eps"
