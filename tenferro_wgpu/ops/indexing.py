@@ -1,0 +1,379 @@
+"""Gather and scatter-add, and the functions that pick or add elements by index.
+
+Host indices (integers, lists, ndarrays) are checked at the call and wrapped once if negative.
+Indices that are tensors are never read: the backend checks them as the `mode` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import int32, int64, uint32
+from ..errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from ..tensor import ShapeDtype
+from . import choice, joining, structural
+from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis, promote
+from .primitive import Primitive
+from .value import Value, apply, constant_like
+
+__all__ = ["gather", "scatter_add", "scatter_add_slices", "take", "take_along_axis"]
+
+Shape = tuple[int, ...]
+
+MODES = ("raise", "clip", "wrap", "fill")
+
+# -- primitives ---------------------------------------------------------------------------------
+
+
+def _check_indices(op: str, x: ShapeDtype, indices: ShapeDtype, axes: Shape) -> None:
+    if indices.dtype not in (int32, int64, uint32):
+        raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
+    if not indices.shape or indices.shape[-1] != len(axes):
+        raise ShapeError(
+            op,
+            f"the last axis of indices counts the indexed axes {axes}, got shape {indices.shape}",
+            (x.shape, indices.shape),
+        )
+
+
+def _gather_shape(
+    x: ShapeDtype, indices: ShapeDtype, *, axes: Shape, slice_sizes: Shape, mode: str
+) -> ShapeDtype:
+    _check_indices("gather", x, indices, axes)
+    if len(slice_sizes) != len(x.shape) or any(
+        not 0 <= size <= extent for size, extent in zip(slice_sizes, x.shape, strict=True)
+    ):
+        raise ShapeError(
+            "gather",
+            f"slices of sizes {slice_sizes} do not fit into shape {x.shape}",
+            (x.shape, slice_sizes),
+        )
+    return ShapeDtype(indices.shape[:-1] + slice_sizes, x.dtype)
+
+
+def _scatter_add_shape(
+    x: ShapeDtype, indices: ShapeDtype, updates: ShapeDtype, *, axes: Shape, mode: str
+) -> ShapeDtype:
+    _check_indices("scatter_add", x, indices, axes)
+    batch = len(indices.shape) - 1
+    sizes = updates.shape[batch:]
+    if (
+        updates.shape[:batch] != indices.shape[:-1]
+        or len(sizes) != len(x.shape)
+        or any(size > extent for size, extent in zip(sizes, x.shape, strict=True))
+    ):
+        raise ShapeError(
+            "scatter_add",
+            f"updates of shape {updates.shape} do not fit indices of shape {indices.shape} and "
+            f"a tensor of shape {x.shape}",
+            (x.shape, indices.shape, updates.shape),
+        )
+    return ShapeDtype(x.shape, x.dtype)
+
+
+def _gather_zero(x: Value, indices: Value, axes: Shape, slice_sizes: Shape, mode: str) -> Any:
+    """Gather with 0, not NaN, where ``mode="fill"`` finds no element: derivatives want it."""
+    out = apply(GATHER, x, indices, axes=axes, slice_sizes=slice_sizes, mode=mode)
+    if mode != "fill":
+        return out
+    ones = constant_like(x, 1, dtype=int32)
+    found = apply(GATHER, ones, indices, axes=axes, slice_sizes=slice_sizes, mode=mode)
+    return choice.where(choice.equal(found, 1), out, constant_like(out, 0))
+
+
+def _scattered(g: Value, x: ShapeDtype, indices: Value, axes: Shape, mode: str) -> Any:
+    zeros = constant_like(g, 0, shape=x.shape)
+    return apply(SCATTER_ADD, zeros, indices, g, axes=axes, mode=mode)
+
+
+GATHER = Primitive(
+    "gather", ("x", "indices"), _gather_shape,
+    vjp=(
+        lambda g, x_like, indices, *, axes, mode: _scattered(g, x_like, indices, axes, mode),
+        None,
+    ),
+    jvp=(
+        lambda t, indices, *, axes, slice_sizes, mode: _gather_zero(
+            t, indices, axes, slice_sizes, mode
+        ),
+        None,
+    ),
+)  # fmt: skip
+
+
+def _scatter_updates_vjp(
+    g: Value, indices: Value, updates: ShapeDtype, axes: Shape, mode: str
+) -> Any:
+    sizes = updates.shape[indices.ndim - 1 :]
+    return _gather_zero(g, indices, axes, sizes, mode)
+
+
+SCATTER_ADD = Primitive(
+    "scatter_add", ("x", "indices", "updates"), _scatter_add_shape,
+    vjp=(
+        lambda g: g,
+        None,
+        lambda g, indices, updates_like, *, axes, mode: _scatter_updates_vjp(
+            g, indices, updates_like, axes, mode
+        ),
+    ),
+    jvp=(
+        lambda t: t,
+        None,
+        lambda t, x_like, indices, *, axes, mode: _scattered(t, x_like, indices, axes, mode),
+    ),
+)  # fmt: skip
+
+# -- indices ------------------------------------------------------------------------------------
+
+
+def check_mode(op: str, mode: str) -> None:
+    """Raise ShapeError unless `mode` is one of the four."""
+    if mode not in MODES:
+        raise ShapeError(op, f"mode must be one of {MODES}, got {mode!r}")
+
+
+def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
+    """Host indices as an integer array; raises DTypeError for anything else."""
+    array = np.asarray(indices)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise DTypeError(op, f"indices must be integers, got {array.dtype}", (array.dtype,))
+    return array
+
+
+def prepared_indices(
+    op: str, x: Value, indices: Any, axis: int, mode: str, size: int = 1
+) -> tuple[Value, str]:
+    """An index tensor for the kernels and the mode they need.
+
+    Host indices in mode "raise" are checked and wrapped here, so that the kernel need not.
+    """
+    if isinstance(indices, Value):
+        if indices.dtype.kind not in "iu":
+            raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
+        if indices.dtype not in (int32, int64, uint32):
+            indices = cast_to(indices, int64)
+        return indices, mode
+    array = index_array(op, indices)
+    limit = x.shape[axis] - size + 1
+    if mode == "raise":
+        outside = (array < -x.shape[axis]) | (array >= limit)
+        if outside.any():
+            raise IndexOutOfBoundsError(
+                op, index=int(array[outside].flat[0]), axis=axis, size=x.shape[axis]
+            )
+        array = np.where(array < 0, array + x.shape[axis], array)
+        mode = "clip"
+    narrow = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
+    return x.interpreter.array(array.astype(np.int32 if narrow else np.int64)), mode
+
+
+# -- public functions ---------------------------------------------------------------------------
+
+
+def gather(
+    x: Any, indices: Any, /, *, axes: Any, slice_sizes: Any, mode: str = "raise"
+) -> Any:  # fmt: skip
+    """Gather slices that start at given indices, as StableHLO does.
+
+    `indices` has shape ``batch + (len(axes),)``: entry j is the start along ``axes[j]``; along
+    other axes slices start at 0.  The result has shape ``batch + slice_sizes``.
+
+    `mode` says what an index out of bounds does: "raise" (negative indices wrap once; others
+    raise IndexOutOfBoundsError, for an index tensor at the next read or synchronize), "clip",
+    "wrap", or "fill" (0 or NaN).
+
+    >>> import tenferro_wgpu as tw
+    >>> x = tw.asarray([1.0, 2.0, 3.0, 4.0])
+    >>> tw.gather(x, [[2], [0]], axes=(0,), slice_sizes=(2,)).tolist()
+    [[3.0, 4.0], [1.0, 2.0]]
+    """
+    value = lift("gather", x)
+    check_mode("gather", mode)
+    places = _ordered_axes("gather", axes, value.ndim)
+    sizes = structural.as_shape("gather", slice_sizes)
+    starts, mode = _start_indices("gather", value, indices, places, sizes, mode)
+    return apply(GATHER, value, starts, axes=places, slice_sizes=sizes, mode=mode)
+
+
+def _ordered_axes(op: str, axes: Any, ndim: int) -> Shape:
+    normalize_axes(op, tuple(axes), ndim)
+    return tuple(normalize_axis(op, axis, ndim) for axis in axes)
+
+
+def _start_indices(
+    op: str, x: Value, indices: Any, axes: Shape, sizes: Shape, mode: str
+) -> tuple[Value, str]:
+    if isinstance(indices, Value):
+        return prepared_indices(op, x, indices, 0, mode)
+    array = index_array(op, indices)
+    if array.ndim == 0 or array.shape[-1] != len(axes) or len(sizes) != x.ndim:
+        return x.interpreter.array(array.astype(np.int64)), mode
+    if mode == "raise":
+        array = array.astype(np.int64)
+        for column, axis in enumerate(axes):
+            starts = array[..., column]
+            wrapped = np.where(starts < 0, starts + x.shape[axis], starts)
+            outside = (wrapped < 0) | (wrapped + sizes[axis] > x.shape[axis])
+            if outside.any():
+                index = int(starts[outside].flat[0])
+                raise IndexOutOfBoundsError(op, index=index, axis=axis, size=x.shape[axis])
+            array[..., column] = wrapped
+        mode = "clip"
+    return x.interpreter.array(array.astype(np.int64)), mode
+
+
+def scatter_add_slices(
+    x: Any, indices: Any, updates: Any, /, *, axes: Any, mode: str = "raise"
+) -> Any:  # fmt: skip
+    """A tensor with slices added at given indices: the transpose of `gather`.
+
+    `updates` has shape ``batch + slice_sizes``; slices that meet accumulate, in a fixed order.
+    `mode` as in `gather`, except that "fill" drops what is out of bounds.
+
+    >>> import tenferro_wgpu as tw
+    >>> x, updates = tw.zeros(4), tw.asarray([[1.0, 2.0], [10.0, 20.0]])
+    >>> tw.scatter_add_slices(x, [[0], [1]], updates, axes=(0,)).tolist()
+    [1.0, 12.0, 20.0, 0.0]
+    """
+    value, added = promote("scatter_add_slices", (x, updates))
+    check_mode("scatter_add_slices", mode)
+    places = _ordered_axes("scatter_add_slices", axes, value.ndim)
+    sizes = added.shape[added.ndim - value.ndim :]
+    starts, mode = _start_indices("scatter_add_slices", value, indices, places, sizes, mode)
+    return apply(SCATTER_ADD, value, starts, added, axes=places, mode=mode)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None, mode: str = "raise") -> Any:
+    """Elements at given indices along an axis; without `axis`, of the flattened tensor.
+
+    The result has the shape of `indices` in place of that axis.  `mode` as in `gather`.
+
+    Raises:
+        IndexOutOfBoundsError: in mode "raise", at the call for host indices.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.take(tw.asarray([10.0, 20.0, 30.0]), [2, 0, -1]).tolist()
+    [30.0, 10.0, 30.0]
+    """
+    value = lift("take", x)
+    check_mode("take", mode)
+    if axis is None:
+        value, axis = structural.reshaped(value, (value.size,)), 0
+    place = normalize_axis("take", axis, value.ndim)
+    found, mode = prepared_indices("take", value, indices, place, mode)
+    sizes = value.shape[:place] + (1,) + value.shape[place + 1 :]
+    if value.shape[place] == 0:
+        if found.size:
+            raise IndexOutOfBoundsError("take", axis=place, size=0)
+        return constant_like(
+            value, 0, shape=value.shape[:place] + found.shape + value.shape[place + 1 :]
+        )
+    starts = structural.reshaped(found, (*found.shape, 1))
+    out = apply(GATHER, value, starts, axes=(place,), slice_sizes=sizes, mode=mode)
+    rest = value.shape[:place] + value.shape[place + 1 :]
+    return _batch_to(structural.reshaped(out, found.shape + rest), found.ndim, place)
+
+
+def _batch_to(x: Value, count: int, place: int) -> Any:
+    """Move the first `count` axes so that they start at `place`."""
+    before = tuple(range(count, count + place))
+    return structural.permuted(
+        x, (*before, *range(count), *range(count + place, x.ndim))
+    )  # fmt: skip
+
+
+def scatter_add(
+    x: Any, indices: Any, updates: Any, /, *, axis: int = 0, mode: str = "raise"
+) -> Any:  # fmt: skip
+    """A tensor with `updates` added at given indices along an axis: the transpose of `take`.
+
+    `updates` broadcasts to the shape of `x` with the shape of `indices` in place of the axis.
+    Repeated indices accumulate, in a fixed order.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.scatter_add(tw.zeros(3), [0, 2, 0], tw.asarray([1.0, 2.0, 4.0])).tolist()
+    [5.0, 0.0, 2.0]
+    """
+    value, added = promote("scatter_add", (x, updates))
+    check_mode("scatter_add", mode)
+    place = normalize_axis("scatter_add", axis, value.ndim)
+    found, mode = prepared_indices("scatter_add", value, indices, place, mode)
+    behind = value.shape[place + 1 :]
+    added = structural.broadcast_to(added, value.shape[:place] + found.shape + behind)
+    if found.size == 0 or value.size == 0:
+        return value
+    batch = tuple(range(place, place + found.ndim))
+    rest = tuple(one for one in range(added.ndim) if one not in batch)
+    added = structural.permuted(added, batch + rest)
+    added = structural.reshaped(added, found.shape + value.shape[:place] + (1,) + behind)
+    starts = structural.reshaped(found, (*found.shape, 1))
+    return apply(SCATTER_ADD, value, starts, added, axes=(place,), mode=mode)
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1, mode: str = "raise") -> Any:
+    """Elements picked one by one along an axis, by indices of as many axes as the tensor.
+
+    The other axes of both broadcast.  `mode` as in `gather`.
+
+    >>> import tenferro_wgpu as tw
+    >>> x = tw.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> tw.take_along_axis(x, [[2], [0]], axis=1).tolist()
+    [[3.0], [4.0]]
+    """
+    value = lift("take_along_axis", x)
+    check_mode("take_along_axis", mode)
+    place = normalize_axis("take_along_axis", axis, value.ndim)
+    found, mode = prepared_indices("take_along_axis", value, indices, place, mode)
+    if found.ndim != value.ndim:
+        raise ShapeError(
+            "take_along_axis",
+            f"indices of shape {found.shape} need as many axes as the tensor of shape "
+            f"{value.shape}",
+            (value.shape, found.shape),
+        )
+    one = (1,)
+    others = broadcast_shapes(
+        "take_along_axis",
+        value.shape[:place] + one + value.shape[place + 1 :],
+        found.shape[:place] + one + found.shape[place + 1 :],
+    )
+    value = structural.broadcast_to(
+        value, others[:place] + (value.shape[place],) + others[place + 1 :]
+    )
+    shape = others[:place] + (found.shape[place],) + others[place + 1 :]
+    found = structural.broadcast_to(found, shape)
+    return picked(value, coordinates(found, place), tuple(range(value.ndim)), mode)
+
+
+def coordinates(found: Value, place: int) -> list[Any]:
+    """For each axis the index of every element, `found` itself along axis `place`."""
+    result: list[Any] = []
+    for axis, extent in enumerate(found.shape):
+        if axis == place:
+            result.append(found)
+            continue
+        count = found.interpreter.array(np.arange(extent, dtype=found.dtype))
+        result.append(structural.broadcast_in_dim(count, found.shape, (axis,)))
+    return result
+
+
+def picked(x: Value, indices: list[Any], axes: Shape, mode: str) -> Any:
+    """Single elements along `axes` by one index tensor per axis, all of one shape and dtype.
+
+    The result has the shape of the indices, followed by the axes that were not indexed.
+    """
+    shape = indices[0].shape
+    starts = joining.stack(indices, axis=len(shape))
+    sizes = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
+    rest = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
+    if any(x.shape[axis] == 0 for axis in axes):
+        if starts.size:
+            raise IndexOutOfBoundsError("take", size=0)
+        return constant_like(x, 0, shape=shape + rest)
+    out = apply(GATHER, x, starts, axes=axes, slice_sizes=sizes, mode=mode)
+    return structural.reshaped(out, shape + rest)

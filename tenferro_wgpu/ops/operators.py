@@ -1,0 +1,191 @@
+"""Python's operators, and every public operation as a method, for all tensor classes.
+
+A mixin: eager tensors and the values inside transforms take it alike.  A method is the public
+function itself, so both have one signature and one documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from . import choice, contraction, indexing, joining, reduction, structural
+from . import elementwise as arithmetic
+from .calling import SCALARS, astype
+from .getitem import getitem
+from .value import Value
+
+__all__ = ["METHODS", "Operators", "compare"]
+
+_DIRECTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": choice.equal,
+    "ne": choice.not_equal,
+    "lt": choice.less,
+    "le": choice.less_equal,
+    "gt": choice.greater,
+    "ge": choice.greater_equal,
+}
+
+
+def compare(x: Any, y: Any, /, direction: str) -> Any:
+    """Compare two tensors element by element: "eq", "ne", "lt", "le", "gt" or "ge".
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.compare(tw.asarray([1.0, 2.0]), 1.5, "lt").tolist()
+    [True, False]
+    """
+    function = _DIRECTIONS.get(direction.lower())
+    if function is None:
+        raise ValueError(f"compare: direction must be one of {', '.join(_DIRECTIONS)}")
+    return function(x, y)
+
+
+def _takes(other: Any) -> bool:
+    """Whether an operator has something to say about `other`: a result or its own error."""
+    return isinstance(other, (Value, *SCALARS, np.ndarray)) or hasattr(other, "__array__")
+
+
+def _forward(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return function(self, other) if _takes(other) else NotImplemented
+
+    return method
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return function(other, self) if _takes(other) else NotImplemented
+
+    return method
+
+
+def _exclusive_or(x: Any, y: Any) -> Any:
+    for operand in (x, y):
+        dtype = operand.dtype if isinstance(operand, Value) else np.asarray(operand).dtype
+        if dtype.kind != "b":
+            raise DTypeError("logical_xor", f"{dtype} operands are not supported", (dtype,))
+    return choice.not_equal(x, y)
+
+
+class Operators(Value):
+    """A value with Python's operators and the public operations as methods."""
+
+    __slots__ = ()
+
+    #: NumPy arrays and scalars leave mixed expressions to us, to compute or to refuse.
+    __array_ufunc__ = None
+
+    __hash__ = object.__hash__
+
+    __add__ = _forward(arithmetic.add)
+    __radd__ = _reflected(arithmetic.add)
+    __sub__ = _forward(arithmetic.subtract)
+    __rsub__ = _reflected(arithmetic.subtract)
+    __mul__ = _forward(arithmetic.multiply)
+    __rmul__ = _reflected(arithmetic.multiply)
+    __truediv__ = _forward(arithmetic.divide)
+    __rtruediv__ = _reflected(arithmetic.divide)
+    __pow__ = _forward(arithmetic.pow)
+    __rpow__ = _reflected(arithmetic.pow)
+    __matmul__ = _forward(contraction.matmul)
+    __rmatmul__ = _reflected(contraction.matmul)
+    __and__ = _forward(choice.logical_and)
+    __rand__ = _reflected(choice.logical_and)
+    __or__ = _forward(choice.logical_or)
+    __ror__ = _reflected(choice.logical_or)
+    __xor__ = _forward(_exclusive_or)
+    __rxor__ = _reflected(_exclusive_or)
+    __eq__ = _forward(choice.equal)
+    __ne__ = _forward(choice.not_equal)
+    __lt__ = _forward(choice.less)
+    __le__ = _forward(choice.less_equal)
+    __gt__ = _forward(choice.greater)
+    __ge__ = _forward(choice.greater_equal)
+
+    def __neg__(self) -> Any:
+        return arithmetic.negative(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return arithmetic.abs(self)
+
+    def __invert__(self) -> Any:
+        return choice.logical_not(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return getitem(self, key)
+
+    @property
+    def T(self) -> Any:
+        """The transpose of a matrix; other tensors have `mT` and `permute_dims`."""
+        if self.ndim != 2:
+            raise ShapeError(
+                "T",
+                f"a tensor of two axes is needed, got shape {self.shape}; use .mT for stacks of "
+                "matrices or permute_dims(...)",
+                (self.shape,),
+            )
+        return structural.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The transpose of every matrix of a stack: the last two axes exchanged."""
+        return structural.matrix_transpose(self)
+
+    @property
+    def real(self) -> Any:
+        """The real part; a real tensor itself."""
+        return arithmetic.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part; zeros for a real tensor."""
+        return arithmetic.imag(self)
+
+    if TYPE_CHECKING:
+        # The methods of METHODS, which are set on the class below.
+        def __getattr__(self, name: str) -> Any: ...
+
+
+#: Method name -> function; the first argument of the function is the tensor.
+METHODS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        arithmetic.add, arithmetic.subtract, arithmetic.multiply, arithmetic.divide,
+        arithmetic.negative, arithmetic.pow, arithmetic.abs, arithmetic.sign, arithmetic.exp,
+        arithmetic.log, arithmetic.sin, arithmetic.cos, arithmetic.tanh, arithmetic.sqrt,
+        arithmetic.rsqrt, arithmetic.expm1, arithmetic.log1p, arithmetic.conj,
+        choice.maximum, choice.minimum, choice.clip, choice.where, choice.equal,
+        choice.not_equal, choice.less, choice.less_equal, choice.greater, choice.greater_equal,
+        choice.logical_and, choice.logical_or, choice.logical_not, compare, astype,
+        reduction.sum, reduction.prod, reduction.max, reduction.min, reduction.mean,
+        reduction.argmax, reduction.reduce_sum, reduction.reduce_prod, reduction.reduce_max,
+        reduction.reduce_min,
+        structural.reshape, structural.ravel, structural.flatten, structural.transpose,
+        structural.permute_dims, structural.matrix_transpose, structural.swapaxes,
+        structural.moveaxis, structural.broadcast_in_dim, structural.broadcast_to,
+        structural.expand_dims, structural.squeeze, structural.flip,
+        joining.pad, joining.unstack,
+        indexing.gather, indexing.scatter_add, indexing.scatter_add_slices, indexing.take,
+        indexing.take_along_axis,
+        contraction.dot_general, contraction.matmul, contraction.tensordot, contraction.vecdot,
+    )
+}  # fmt: skip
+
+#: The Rust project's names.
+ALIASES = {
+    "mul": arithmetic.multiply,
+    "sub": arithmetic.subtract,
+    "div": arithmetic.divide,
+    "neg": arithmetic.negative,
+    "select": choice.where,
+}
+METHODS.update(ALIASES)
+
+for _name, _function in METHODS.items():
+    setattr(Operators, _name, _function)
