@@ -58,7 +58,8 @@ class PageError(AssertionError):
 def find_browser() -> tuple[str, str] | None:
     """Return the paths of Chromium and of its chromedriver, or None where one is missing."""
     chromium = os.environ.get("TENFERRO_TEST_CHROMIUM")
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+    # Where both are installed (CI images), chromedriver is the one of Google Chrome.
+    for name in ("google-chrome", "chromium", "chromium-browser"):
         chromium = chromium or shutil.which(name)
     driver = os.environ.get("TENFERRO_TEST_CHROMEDRIVER") or shutil.which("chromedriver")
     return (chromium, driver) if chromium and driver else None

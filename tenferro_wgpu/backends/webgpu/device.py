@@ -113,7 +113,8 @@ class Device:
                 params_space=space,
                 **source.context,
             )
-        record_module(wgsl)
+        if self.limits_mode == "browser":
+            record_module(wgsl)
         raw = self.driver.create_pipeline(
             wgsl, source.bindings, space, size, source.label, source.requires
         )

@@ -1,7 +1,8 @@
 """The log of WGSL modules made under browser limits, which the tests give to a browser's compiler.
 
-`queue.py` calls `record_module` for each module it compiles. Nothing happens unless
-`TENFERRO_WGSL_LOG=<folder>` is set; nothing here knows devices or what a module computes.
+`device.py` calls `record_module` for each module of a device that is held to browser limits; other
+modules may use what no browser has. Nothing happens unless `TENFERRO_WGSL_LOG=<folder>` is set.
+Nothing here knows devices or what a module computes.
 """
 
 from __future__ import annotations
@@ -16,12 +17,9 @@ FOLDER_VARIABLE = "TENFERRO_WGSL_LOG"
 
 
 def record_module(wgsl: str) -> None:
-    """Write the module to the log folder, once per distinct text, named by its hash.
-
-    Only modules made with `TENFERRO_LIMITS=browser` are kept: others may use what no browser has.
-    """
+    """Write the module to the log folder, once per distinct text, named by its hash."""
     folder = os.environ.get(FOLDER_VARIABLE)
-    if not folder or os.environ.get("TENFERRO_LIMITS") != "browser":
+    if not folder:
         return
     target = Path(folder) / f"{hashlib.sha256(wgsl.encode()).hexdigest()[:20]}.wgsl"
     if target.exists():
