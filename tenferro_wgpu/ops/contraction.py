@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
-from . import structural
+from . import structural, views
 from .calling import broadcast_shapes, normalize_axis, promote
 from .elementwise import conj
 from .primitive import Primitive
@@ -62,8 +62,8 @@ def _dot_vjp_x(g: Value, x: ShapeDtype, y: Value, contracting: Pair, batch: Pair
     )  # fmt: skip
     # The contracted axes arrive in the order they have in y.
     summed = tuple(contracting[0][contracting[1].index(axis)] for axis in sorted(contracting[1]))
-    return structural.permuted(
-        out, structural.inverse_permutation(batch[0] + free_x + summed)
+    return views.permuted(
+        out, views.inverse_permutation(batch[0] + free_x + summed)
     )  # fmt: skip
 
 
@@ -77,8 +77,8 @@ def _dot_vjp_y(g: Value, x: Value, y: ShapeDtype, contracting: Pair, batch: Pair
         batch=(batch[0], tuple(range(count))),
     )  # fmt: skip
     summed = tuple(contracting[1][contracting[0].index(axis)] for axis in sorted(contracting[0]))
-    return structural.permuted(
-        out, structural.inverse_permutation(batch[1] + summed + free_y)
+    return views.permuted(
+        out, views.inverse_permutation(batch[1] + summed + free_y)
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _contract(x: Value, y: Value, contracting: Pair, batch: Pair) -> Any:
     return apply(DOT_GENERAL, x, y, contracting=contracting, batch=batch)
 
 
-DOT_GENERAL = Primitive(
+DOT_GENERAL: Primitive = Primitive(
     "dot_general", ("x", "y"), _dot_general_shape,
     vjp=(
         lambda g, x_like, y, *, contracting, batch: _dot_vjp_x(g, x_like, y, contracting, batch),
@@ -191,6 +191,8 @@ def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
     [12.0, 12.0]
     """
     first, second = _operands("tensordot", x, y)
+    left: Any
+    right: Any
     if isinstance(axes, (tuple, list)):
         left, right = (one if isinstance(one, (tuple, list)) else (one,) for one in axes)
     else:

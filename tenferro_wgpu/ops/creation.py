@@ -13,8 +13,9 @@ import numpy as np
 from ..dtypes import as_dtype, bool_, default_complex, int64
 from ..errors import DTypeError, ShapeError
 from .calling import cast_to, lift
-from .structural import as_shape, broadcast_to, reshape
+from .structural import broadcast_to, reshape
 from .value import Value, constant_like
+from .views import as_shape
 
 __all__ = [
     "arange",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError, IndexOutOfBoundsError, UnsupportedOperationError
-from . import structural
+from . import structural, views
 from .calling import broadcast_shapes, cast_to, lift
 from .indexing import index_array, picked, prepared_indices
 from .value import Value, apply
@@ -140,12 +140,12 @@ class _Selection:
 
     def result(self) -> Any:
         """The selected elements."""
-        x = structural.sliced(
+        x = views.sliced(
             self._x, tuple(self._starts), tuple(self._stops), tuple(self._steps)
         )  # fmt: skip
         if self._flipped:
-            x = apply(structural.FLIP, x, axes=tuple(self._flipped))
-        x = structural.reshaped(x, tuple(self._shape))
+            x = apply(views.FLIP, x, axes=tuple(self._flipped))
+        x = views.reshaped(x, tuple(self._shape))
         return self._gathered(x) if self._advanced else x
 
     def _gathered(self, x: Value) -> Any:
@@ -166,6 +166,6 @@ class _Selection:
         if len(runs) > 1:
             return out
         place, count = axes[0], len(shape)
-        return structural.permuted(
+        return views.permuted(
             out, (*range(count, count + place), *range(count), *range(count + place, out.ndim))
         )

@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import int32, int64, uint32
 from ..errors import DTypeError, IndexOutOfBoundsError, ShapeError
 from ..tensor import ShapeDtype
-from . import choice, joining, structural
+from . import choice, joining, structural, views
 from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis, promote
 from .primitive import Primitive
 from .value import Value, apply, constant_like
@@ -88,7 +88,7 @@ def _scattered(g: Value, x: ShapeDtype, indices: Value, axes: Shape, mode: str) 
     return apply(SCATTER_ADD, zeros, indices, g, axes=axes, mode=mode)
 
 
-GATHER = Primitive(
+GATHER: Primitive = Primitive(
     "gather", ("x", "indices"), _gather_shape,
     vjp=(
         lambda g, x_like, indices, *, axes, mode: _scattered(g, x_like, indices, axes, mode),
@@ -110,7 +110,7 @@ def _scatter_updates_vjp(
     return _gather_zero(g, indices, axes, sizes, mode)
 
 
-SCATTER_ADD = Primitive(
+SCATTER_ADD: Primitive = Primitive(
     "scatter_add", ("x", "indices", "updates"), _scatter_add_shape,
     vjp=(
         lambda g: g,
@@ -195,7 +195,7 @@ def gather(
     value = lift("gather", x)
     check_mode("gather", mode)
     places = _ordered_axes("gather", axes, value.ndim)
-    sizes = structural.as_shape("gather", slice_sizes)
+    sizes = views.as_shape("gather", slice_sizes)
     starts, mode = _start_indices("gather", value, indices, places, sizes, mode)
     return apply(GATHER, value, starts, axes=places, slice_sizes=sizes, mode=mode)
 
@@ -263,7 +263,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, mode: str = "raise
     value = lift("take", x)
     check_mode("take", mode)
     if axis is None:
-        value, axis = structural.reshaped(value, (value.size,)), 0
+        value, axis = views.reshaped(value, (value.size,)), 0
     place = normalize_axis("take", axis, value.ndim)
     found, mode = prepared_indices("take", value, indices, place, mode)
     sizes = value.shape[:place] + (1,) + value.shape[place + 1 :]
@@ -273,16 +273,16 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None, mode: str = "raise
         return constant_like(
             value, 0, shape=value.shape[:place] + found.shape + value.shape[place + 1 :]
         )
-    starts = structural.reshaped(found, (*found.shape, 1))
+    starts = views.reshaped(found, (*found.shape, 1))
     out = apply(GATHER, value, starts, axes=(place,), slice_sizes=sizes, mode=mode)
     rest = value.shape[:place] + value.shape[place + 1 :]
-    return _batch_to(structural.reshaped(out, found.shape + rest), found.ndim, place)
+    return _batch_to(views.reshaped(out, found.shape + rest), found.ndim, place)
 
 
 def _batch_to(x: Value, count: int, place: int) -> Any:
     """Move the first `count` axes so that they start at `place`."""
     before = tuple(range(count, count + place))
-    return structural.permuted(
+    return views.permuted(
         x, (*before, *range(count), *range(count + place, x.ndim))
     )  # fmt: skip
 
@@ -309,9 +309,9 @@ def scatter_add(
         return value
     batch = tuple(range(place, place + found.ndim))
     rest = tuple(one for one in range(added.ndim) if one not in batch)
-    added = structural.permuted(added, batch + rest)
-    added = structural.reshaped(added, found.shape + value.shape[:place] + (1,) + behind)
-    starts = structural.reshaped(found, (*found.shape, 1))
+    added = views.permuted(added, batch + rest)
+    added = views.reshaped(added, found.shape + value.shape[:place] + (1,) + behind)
+    starts = views.reshaped(found, (*found.shape, 1))
     return apply(SCATTER_ADD, value, starts, added, axes=(place,), mode=mode)
 
 
@@ -376,4 +376,4 @@ def picked(x: Value, indices: list[Any], axes: Shape, mode: str) -> Any:
             raise IndexOutOfBoundsError("take", size=0)
         return constant_like(x, 0, shape=shape + rest)
     out = apply(GATHER, x, starts, axes=axes, slice_sizes=sizes, mode=mode)
-    return structural.reshaped(out, shape + rest)
+    return views.reshaped(out, shape + rest)

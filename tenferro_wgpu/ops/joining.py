@@ -9,7 +9,7 @@ from typing import Any
 from ..dtypes import bool_
 from ..errors import DTypeError, ShapeError, UnsupportedOperationError
 from ..tensor import ShapeDtype
-from . import choice, reduction, structural
+from . import choice, reduction, structural, views
 from .calling import lift, normalize_axis, promote
 from .primitive import Primitive
 from .value import Value, apply, constant_like
@@ -42,7 +42,7 @@ def _concatenate_vjp(g: Value, index: int, likes: Sequence[ShapeDtype], *, axis:
     starts = [0] * g.ndim
     stops = list(g.shape)
     starts[axis], stops[axis] = start, start + likes[index].shape[axis]
-    return structural.sliced(g, tuple(starts), tuple(stops), (1,) * g.ndim)
+    return views.sliced(g, tuple(starts), tuple(stops), (1,) * g.ndim)
 
 
 def _concatenate_jvp(
@@ -56,7 +56,7 @@ def _concatenate_jvp(
     return apply(CONCATENATE, *parts, axis=axis)
 
 
-CONCATENATE = Primitive(
+CONCATENATE: Primitive = Primitive(
     "concatenate", ("*xs",), _concatenate_shape, vjp=_concatenate_vjp, jvp=_concatenate_jvp
 )
 
@@ -90,7 +90,7 @@ def _unpadded(g: Value, low: Shape, high: Shape, interior: Shape) -> Any:
         )
     starts = tuple(builtins.max(amount, 0) for amount in low)
     stops = tuple(n - builtins.max(amount, 0) for n, amount in zip(g.shape, high, strict=True))
-    return structural.sliced(g, starts, stops, tuple(between + 1 for between in interior))
+    return views.sliced(g, starts, stops, tuple(between + 1 for between in interior))
 
 
 def _at_fill(g: Value, x: ShapeDtype, low: Shape, high: Shape, interior: Shape) -> Any:
@@ -111,7 +111,7 @@ def _pad_fill_jvp(
     return _at_fill(structural.broadcast_to(t, out.shape), x, low, high, interior)
 
 
-PAD = Primitive(
+PAD: Primitive = Primitive(
     "pad", ("x", "fill"), _pad_shape,
     vjp=(
         lambda g, *, low, high, interior: _unpadded(g, low, high, interior),
@@ -206,8 +206,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     parts = []
     for index in range(value.shape[place]):
         starts[place], stops[place] = index, index + 1
-        part = structural.sliced(value, tuple(starts), tuple(stops), (1,) * value.ndim)
-        parts.append(structural.reshaped(part, rest))
+        part = views.sliced(value, tuple(starts), tuple(stops), (1,) * value.ndim)
+        parts.append(views.reshaped(part, rest))
     return tuple(parts)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod as count_of
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..dtypes import as_dtype, float16, float32, int64, uint64
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
-from . import choice, joining, structural
+from . import choice, joining, views
 from . import elementwise as arithmetic
 from .calling import cast_to, lift, normalize_axes, to_inexact
 from .primitive import Primitive
@@ -32,6 +32,11 @@ __all__ = [
 Shape = tuple[int, ...]
 
 # -- shapes -------------------------------------------------------------------------------------
+
+
+def count_of(extents: Iterable[int]) -> int:
+    """The number of elements of a shape."""
+    return math.prod(extents)
 
 
 def _drop(x: ShapeDtype, axes: Shape) -> Shape:
@@ -69,7 +74,7 @@ def _argmax_shape(x: ShapeDtype, *, axis: int) -> ShapeDtype:
 def _spread(g: Value, shape: Shape, axes: Shape) -> Any:
     """A reduced tensor repeated along the axes that were reduced."""
     kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    return apply(structural.BROADCAST_IN_DIM, g, shape=shape, axes=kept)
+    return apply(views.BROADCAST_IN_DIM, g, shape=shape, axes=kept)
 
 
 def _winners(x: Value, out: Value, axes: Shape) -> tuple[Any, Any]:
@@ -116,17 +121,17 @@ def _products_of_others(x: Value, axes: Shape) -> Any:
     """
     kept = tuple(axis for axis in range(x.ndim) if axis not in axes)
     permutation = kept + axes
-    moved = structural.permuted(x, permutation)
+    moved = views.permuted(x, permutation)
     extents = tuple(x.shape[axis] for axis in kept)
-    rows = structural.reshaped(moved, (*extents, count_of(x.shape[axis] for axis in axes)))
+    rows = views.reshaped(moved, (*extents, count_of(x.shape[axis] for axis in axes)))
     if rows.shape[-1] <= 1:
         return constant_like(x, 1)
     last = (rows.ndim - 1,)
     before = _running_products(rows)
-    behind = _running_products(apply(structural.FLIP, rows, axes=last))
-    others = arithmetic.multiply(before, apply(structural.FLIP, behind, axes=last))
-    return structural.permuted(
-        structural.reshaped(others, moved.shape), structural.inverse_permutation(permutation)
+    behind = _running_products(apply(views.FLIP, rows, axes=last))
+    others = arithmetic.multiply(before, apply(views.FLIP, behind, axes=last))
+    return views.permuted(
+        views.reshaped(others, moved.shape), views.inverse_permutation(permutation)
     )
 
 
@@ -141,27 +146,27 @@ def _prod_jvp(t: Value, x: Value, axes: Shape) -> Any:
 
 # -- primitives ---------------------------------------------------------------------------------
 
-REDUCE_SUM = Primitive(
+REDUCE_SUM: Primitive = Primitive(
     "reduce_sum", ("x",), _reduced_shape,
     vjp=lambda g, x_like, *, axes: _spread(g, x_like.shape, axes),
     jvp=lambda t, *, axes: summed(t, axes),
 )  # fmt: skip
-REDUCE_PROD = Primitive(
+REDUCE_PROD: Primitive = Primitive(
     "reduce_prod", ("x",), _reduced_shape,
     vjp=lambda g, x, *, axes: _prod_vjp(g, x, axes),
     jvp=lambda t, x, *, axes: _prod_jvp(t, x, axes),
 )  # fmt: skip
-REDUCE_MAX = Primitive(
+REDUCE_MAX: Primitive = Primitive(
     "reduce_max", ("x",), _extremum_shape("max"),
     vjp=lambda g, x, out, *, axes: _extremum_vjp(g, x, out, axes),
     jvp=lambda t, x, out, *, axes: _extremum_jvp(t, x, out, axes),
 )  # fmt: skip
-REDUCE_MIN = Primitive(
+REDUCE_MIN: Primitive = Primitive(
     "reduce_min", ("x",), _extremum_shape("min"),
     vjp=lambda g, x, out, *, axes: _extremum_vjp(g, x, out, axes),
     jvp=lambda t, x, out, *, axes: _extremum_jvp(t, x, out, axes),
 )  # fmt: skip
-ARGMAX = Primitive("argmax", ("x",), _argmax_shape)
+ARGMAX: Primitive = Primitive("argmax", ("x",), _argmax_shape)
 
 
 def summed(x: Value, axes: Shape) -> Any:
@@ -178,7 +183,7 @@ def _reduce(primitive: Primitive, x: Value, axes: Shape, keepdims: bool) -> Any:
 
 
 def _kept(out: Value, shape: Shape, axes: Shape) -> Any:
-    return structural.reshaped(
+    return views.reshaped(
         out, tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
     )
 
@@ -299,7 +304,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
     """
     value = _ordered("argmax", x)
     if axis is None:
-        flat = structural.reshaped(value, (value.size,))
+        flat = views.reshaped(value, (value.size,))
         out = apply(ARGMAX, flat, axis=0)
         return _kept(out, value.shape, tuple(range(value.ndim))) if keepdims else out
     (place,) = normalize_axes("argmax", axis, value.ndim)
