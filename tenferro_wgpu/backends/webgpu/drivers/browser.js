@@ -288,7 +288,7 @@
 
     // Resolves when every error scope opened so far is answered.
     async settle() {
-      while (this.pending.size > 0) await Promise.allSettled([...this.pending]);
+      await Promise.all(this.pending);
     }
 
     async finish() {
