@@ -55,25 +55,28 @@ SUPPORTED = (
     float16, float32, float64, complex64, complex128,
 )  # fmt: skip
 
-_SUPPORTED_SET = frozenset(SUPPORTED)
+#: The one object that stands for each dtype: dtypes are compared by identity within the library,
+#: and NumPy makes equal but distinct objects (from a byte order, a pickle, a field).
+_CANONICAL = {dtype: dtype for dtype in SUPPORTED}
 #: bool < integer < float < complex; signed and unsigned integers are one kind.
 _KIND_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
 
 
 def as_dtype(dtype: Any, op: str = "dtype") -> np.dtype[Any]:
-    """The supported dtype object that `dtype` names; raises DTypeError."""
+    """The one supported dtype object that `dtype` names; raises DTypeError."""
     try:
         found = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(op, f"{dtype!r} does not name a data type") from error
-    if found not in _SUPPORTED_SET:
+    canonical = _CANONICAL.get(found.newbyteorder("="))
+    if canonical is None:
         raise DTypeError(
             op,
             f"{found} is not a supported data type; use one of "
             + ", ".join(known.name for known in SUPPORTED),
             (found,),
         )
-    return found.newbyteorder("=")
+    return canonical
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:
@@ -101,7 +104,7 @@ def promote_dtypes(op: str, first: np.dtype[Any], second: np.dtype[Any]) -> np.d
     second_rank = _KIND_RANK[second.kind]
     if first_rank != second_rank and min(first_rank, second_rank) < 2:
         return first if first_rank > second_rank else second
-    found = np.promote_types(first, second)
+    found = as_dtype(np.promote_types(first, second), op)
     if first_rank == 1 and found.kind == "f":
         raise DTypeError(
             op,
@@ -136,5 +139,5 @@ def weak_scalar_dtype(
     if rank == 2:
         return default_float
     if dtype.kind == "f":
-        return np.result_type(dtype, np.complex64)
+        return as_dtype(np.result_type(dtype, np.complex64))
     return default_complex(default_float)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..dtypes import SUPPORTED
+from ..dtypes import SUPPORTED, as_dtype
 from ..errors import DeviceOutOfMemoryError, RuntimeClosedError, UnsupportedOperationError
 from ..layout import Layout, contiguous_layout
 from ..tensor import ShapeDtype, Tensor
@@ -94,9 +94,7 @@ class ArrayBackend:
     def upload(self, array: np.ndarray[Any, Any]) -> Tensor:
         """Copy a host array; see `Backend.upload`."""
         self._check_open("upload")
-        dtype = array.dtype.newbyteorder("=")
-        if dtype not in SUPPORTED:
-            raise UnsupportedOperationError("upload", dtype=dtype, backend=self.name)
+        dtype = as_dtype(array.dtype, "upload")
         try:
             owner = self._from_host(np.asarray(array, dtype))
         except MemoryError as error:

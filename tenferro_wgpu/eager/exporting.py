@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import RuntimeClosedError, SyncUnavailableError
-from ..ops.structural import getitem
+from ..ops.getitem import getitem
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
-from ..ops import choice, contraction, elementwise, reduction, structural
+from ..ops import choice, contraction, elementwise, joining, reduction, structural
 
 __all__ = ["NumpyProtocols"]
 
@@ -54,7 +54,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "argmax": reduction.argmax,
     "broadcast_to": structural.broadcast_to,
     "clip": choice.clip,
-    "concatenate": structural.concatenate,
+    "concatenate": joining.concatenate,
     "expand_dims": structural.expand_dims,
     "flip": structural.flip,
     "imag": elementwise.imag,
@@ -66,7 +66,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real": elementwise.real,
     "reshape": structural.reshape,
     "squeeze": structural.squeeze,
-    "stack": structural.stack,
+    "stack": joining.stack,
     "sum": reduction.sum,
     "swapaxes": structural.swapaxes,
     "tensordot": contraction.tensordot,

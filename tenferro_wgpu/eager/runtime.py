@@ -24,6 +24,7 @@ from ..dtypes import as_dtype, float32, is_inexact
 from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError, ShapeError
 from ..extension.cache import ExtensionCaches
 from ..extension.registry import AdContext
+from ..ops.calling import set_default_interpreter
 from ..ops.elementwise import COPY
 from ..ops.primitive import Primitive
 from ..ops.value import Interpreter, Value
@@ -382,3 +383,6 @@ def check_same_shape(op: str, expected: Value, got: Value) -> None:
         raise DTypeError(
             op, f"expected dtype {expected.dtype}, got {got.dtype}", (expected.dtype, got.dtype)
         )
+
+
+set_default_interpreter(current_runtime)

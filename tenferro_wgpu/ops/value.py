@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dtypes import as_dtype
+
 if TYPE_CHECKING:
     from .primitive import Primitive
 
@@ -110,7 +112,7 @@ def constant_like(
     """A constant tensor in the world of `x`: its shape and dtype unless given."""
     return x.interpreter.constant(
         value,
-        x.dtype if dtype is None else np.dtype(dtype),
+        x.dtype if dtype is None else as_dtype(dtype),
         x.shape if shape is None else shape,
     )
 
@@ -148,7 +150,7 @@ class AbstractInterpreter(Interpreter):
 
     def __init__(self, default_dtype: Any = np.float32) -> None:
         self.level = 0
-        self._default_dtype = np.dtype(default_dtype)
+        self._default_dtype = as_dtype(default_dtype)
 
     @property
     def default_dtype(self) -> np.dtype[Any]:
@@ -157,7 +159,7 @@ class AbstractInterpreter(Interpreter):
 
     def value(self, shape: tuple[int, ...], dtype: Any) -> AbstractValue:
         """An abstract tensor of the given shape and dtype."""
-        return AbstractValue(self, shape, np.dtype(dtype))
+        return AbstractValue(self, shape, as_dtype(dtype))
 
     def bind(
         self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]

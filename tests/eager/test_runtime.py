@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -120,7 +121,7 @@ def test_hash_is_identity_and_equality_elementwise(rt):
 def test_representation_reads_only_what_it_shows(rt):
     assert "0.5" in repr(rt.constant_from([0.5]))
     assert "requires_grad" in repr(rt.variable_from([0.5]))
-    big = rt.constant_from(np.arange(200 * 300.0).reshape(200, 300))
+    big = rt.constant_from(np.arange(200 * 300).reshape(200, 300))
     text = repr(big)
     assert "..." in text and "59999" in text and "(200, 300)" in text
 
@@ -159,8 +160,6 @@ def test_profile_environment():
         "x = rt.constant_from([1.0])\n"
         "for _ in range(5): x = x + 1.0\n"
     )
-    import os
-
     environment = os.environ | {
         "TENFERRO_PROFILE_EAGER_OP_AGG": "1",
         "TENFERRO_PROFILE_EAGER_OP_PRINT_EVERY": "3",

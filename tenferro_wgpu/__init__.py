@@ -1,0 +1,288 @@
+"""Eager tensors with automatic differentiation on any GPU, on the CPU and in the browser.
+
+import tenferro_wgpu as tw
+
+rt = tw.EagerRuntime()
+x = rt.variable_from([1.0, 2.0, 3.0])
+(x * x).sum().backward()
+print(x.grad)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from .autodiff.dual import jvp
+from .backends.cupy_backend import CudaBackend
+from .backends.numpy_backend import CpuBackend
+from .backends.selection import can_wait, devices, init_async
+from .caching import CacheLimits, CacheStats
+from .dtypes import bool_ as bool
+from .dtypes import (
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from .eager.profile import Profile
+from .eager.runtime import (
+    EagerRuntime,
+    current_runtime,
+    default_runtime,
+    set_default_runtime,
+)
+from .eager.state import enable_grad, no_grad
+from .eager.tensor import EagerTensor
+from .errors import TenferroError
+from .extension.cache import CacheSelector, ExtensionCacheKey
+from .extension.registry import AdContext
+from .ops.calling import astype
+from .ops.choice import (
+    clip,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    not_equal,
+    where,
+)
+from .ops.contraction import dot_general, matmul, tensordot, vecdot
+from .ops.creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_flat,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from .ops.elementwise import (
+    abs,
+    add,
+    conj,
+    cos,
+    divide,
+    exp,
+    expm1,
+    imag,
+    log,
+    log1p,
+    multiply,
+    negative,
+    pow,
+    real,
+    rsqrt,
+    sign,
+    sin,
+    sqrt,
+    subtract,
+    tanh,
+)
+from .ops.getitem import getitem
+from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
+from .ops.joining import concat, concatenate, pad, stack, unstack
+from .ops.operators import compare
+from .ops.reduction import (
+    argmax,
+    max,
+    mean,
+    min,
+    prod,
+    reduce_max,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    sum,
+)
+from .ops.structural import (
+    broadcast_in_dim,
+    broadcast_to,
+    expand_dims,
+    flatten,
+    flip,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    ravel,
+    reshape,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from .tensor import ShapeDtype, Tensor
+
+if TYPE_CHECKING:
+    from .backends.webgpu.backend import WebGpuBackend
+
+__version__ = "0.1.0"
+
+#: Names of the Rust project.
+mul = multiply
+sub = subtract
+div = divide
+neg = negative
+select = where
+
+
+def __getattr__(name: str) -> Any:
+    # The WebGPU backend loads jinja2, and its driver wgpu: only a program that names it pays.
+    if name == "WebGpuBackend":
+        from .backends.webgpu.backend import WebGpuBackend
+
+        return WebGpuBackend
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "AdContext",
+    "CacheLimits",
+    "CacheSelector",
+    "CacheStats",
+    "CpuBackend",
+    "CudaBackend",
+    "EagerRuntime",
+    "EagerTensor",
+    "ExtensionCacheKey",
+    "Profile",
+    "ShapeDtype",
+    "TenferroError",
+    "Tensor",
+    "WebGpuBackend",
+    "abs",
+    "add",
+    "arange",
+    "argmax",
+    "asarray",
+    "astype",
+    "bool",
+    "broadcast_in_dim",
+    "broadcast_to",
+    "can_wait",
+    "clip",
+    "compare",
+    "complex128",
+    "complex64",
+    "concat",
+    "concatenate",
+    "conj",
+    "cos",
+    "current_runtime",
+    "default_runtime",
+    "devices",
+    "div",
+    "divide",
+    "dot_general",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "equal",
+    "errors",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "eye",
+    "flatten",
+    "flip",
+    "float16",
+    "float32",
+    "float64",
+    "from_flat",
+    "full",
+    "full_like",
+    "gather",
+    "getitem",
+    "greater",
+    "greater_equal",
+    "imag",
+    "init_async",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "jvp",
+    "less",
+    "less_equal",
+    "linspace",
+    "log",
+    "log1p",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "matmul",
+    "matrix_transpose",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "moveaxis",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "no_grad",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "pad",
+    "permute_dims",
+    "pow",
+    "prod",
+    "ravel",
+    "real",
+    "reduce_max",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "reshape",
+    "rsqrt",
+    "scatter_add",
+    "scatter_add_slices",
+    "select",
+    "set_default_runtime",
+    "sign",
+    "sin",
+    "sqrt",
+    "squeeze",
+    "stack",
+    "sub",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tanh",
+    "tensordot",
+    "transpose",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "unstack",
+    "vecdot",
+    "where",
+    "zeros",
+    "zeros_like",
+]
