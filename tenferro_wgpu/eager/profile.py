@@ -122,8 +122,8 @@ class Profile:
     the block with its queued work finished.
     """
 
-    def __init__(self, runtime: EagerRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, runtime: Any) -> None:
+        self._runtime: EagerRuntime = runtime
         self.operations: dict[str, OperationProfile] = {}
         self.counters: dict[str, float] = {}
         self.seconds = 0.0
@@ -143,7 +143,7 @@ class Profile:
             row.host_seconds += clock() - start
             return outputs
 
-        runtime._execute = execute  # type: ignore[method-assign]
+        runtime._execute = execute  # type: ignore[method-assign, assignment]
         self._start = clock()
         return self
 

@@ -261,6 +261,7 @@ class EagerRuntime(Maintenance, Interpreter):
         if layout is None:
             tensor = self.compact(tensor)
             layout = primitive.view(tensor.layout, **params)
+            assert layout is not None, f"{primitive.name}: a contiguous layout has every view"
         return tensor.with_layout(layout)
 
     def compact(self, tensor: Tensor) -> Tensor:

@@ -229,7 +229,7 @@ def _real_shape(x: ShapeDtype) -> ShapeDtype:
     return ShapeDtype(x.shape, np.dtype(f"f{x.dtype.itemsize // 2}"))
 
 
-CAST = Primitive(
+CAST: Primitive = Primitive(
     "cast",
     ("x",),
     _cast_shape,
@@ -237,7 +237,7 @@ CAST = Primitive(
     jvp=lambda t, out_like: _cast_forward(t, out_like),
     elementwise=True,
 )
-REAL = Primitive(
+REAL: Primitive = Primitive(
     "real", ("x",), _real_shape, vjp=lambda g: g, jvp=lambda t: apply(REAL, t), elementwise=True
 )
 

@@ -35,7 +35,7 @@ def _extremum_rules(beats: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
 _greater_rules = _extremum_rules(lambda x, y: greater(x, y))
 _less_rules = _extremum_rules(lambda x, y: less(x, y))
 
-maximum = binary(
+maximum: Any = binary(
     "maximum", ORDERED, vjp=_greater_rules, jvp=_greater_rules,
     doc="""The larger of two tensors, element by element; NaN if either is NaN.
 
@@ -46,7 +46,7 @@ maximum = binary(
     [2.0, 5.0]
     """,
 )  # fmt: skip
-minimum = binary(
+minimum: Any = binary(
     "minimum", ORDERED, vjp=_less_rules, jvp=_less_rules,
     doc="""The smaller of two tensors, element by element; NaN if either is NaN.
 
@@ -161,14 +161,14 @@ def _comparison(name: str, kinds: str, symbol: str) -> Any:
     )
 
 
-equal = _comparison("equal", ANY, "==")
-not_equal = _comparison("not_equal", ANY, "!=")
-less = _comparison("less", ORDERED, "<")
-less_equal = _comparison("less_equal", ORDERED, "<=")
-greater = _comparison("greater", ORDERED, ">")
-greater_equal = _comparison("greater_equal", ORDERED, ">=")
+equal: Any = _comparison("equal", ANY, "==")
+not_equal: Any = _comparison("not_equal", ANY, "!=")
+less: Any = _comparison("less", ORDERED, "<")
+less_equal: Any = _comparison("less_equal", ORDERED, "<=")
+greater: Any = _comparison("greater", ORDERED, ">")
+greater_equal: Any = _comparison("greater_equal", ORDERED, ">=")
 
-logical_and = binary(
+logical_and: Any = binary(
     "logical_and", "b", shape_rule=to_bool("logical_and"),
     doc="""Logical and of two bool tensors.
 
@@ -177,7 +177,7 @@ logical_and = binary(
     [True, False]
     """,
 )  # fmt: skip
-logical_or = binary(
+logical_or: Any = binary(
     "logical_or", "b", shape_rule=to_bool("logical_or"),
     doc="""Logical or of two bool tensors.
 
@@ -186,7 +186,7 @@ logical_or = binary(
     [True, True]
     """,
 )  # fmt: skip
-logical_not = unary(
+logical_not: Any = unary(
     "logical_not", "b", shape_rule=to_bool("logical_not"),
     doc="""Logical not of a bool tensor.
 

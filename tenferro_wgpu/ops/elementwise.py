@@ -20,7 +20,7 @@ from .value import Value, apply, constant_like
 
 # -- arithmetic ---------------------------------------------------------------------------------
 
-add = binary(
+add: Any = binary(
     "add", NUMERIC,
     vjp=(lambda g: g, lambda g: g), jvp=(lambda t: t, lambda t: t),
     doc="""Add two tensors element by element.
@@ -32,7 +32,7 @@ add = binary(
     [1.5, 2.5]
     """,
 )  # fmt: skip
-subtract = binary(
+subtract: Any = binary(
     "sub", NUMERIC, public_name="subtract",
     vjp=(lambda g: g, lambda g: negative(g)), jvp=(lambda t: t, lambda t: negative(t)),
     doc="""Subtract the second tensor from the first, element by element.
@@ -42,7 +42,7 @@ subtract = binary(
     [0.5, 1.5]
     """,
 )  # fmt: skip
-multiply = binary(
+multiply: Any = binary(
     "mul", NUMERIC, public_name="multiply",
     vjp=(lambda g, y: multiply(g, conj(y)), lambda g, x: multiply(g, conj(x))),
     jvp=(lambda t, y: multiply(t, y), lambda t, x: multiply(x, t)),
@@ -53,7 +53,7 @@ multiply = binary(
     [3.0, 6.0]
     """,
 )  # fmt: skip
-divide = binary(
+divide: Any = binary(
     "div", FLOATING, public_name="divide",
     vjp=(
         lambda g, y: divide(g, conj(y)),
@@ -72,7 +72,7 @@ divide = binary(
     [0.25, 0.5]
     """,
 )  # fmt: skip
-negative = unary(
+negative: Any = unary(
     "neg", NUMERIC, vjp=lambda g: negative(g), jvp=lambda t: negative(t),
     doc="""Negate every element.
 
@@ -142,7 +142,7 @@ def _abs_shape(x: ShapeDtype) -> ShapeDtype:
     return ShapeDtype(x.shape, real_dtype(x.dtype))
 
 
-abs = unary(
+abs: Any = unary(
     "abs", NUMERIC, shape_rule=_abs_shape,
     vjp=lambda g, x: multiply(g, sign(x)), jvp=lambda t, x: real(multiply(conj(sign(x)), t)),
     doc="""Absolute value; the modulus of a complex number, as a real tensor.
@@ -168,7 +168,7 @@ def _sign_derivative(t: Value, x: Value) -> Any:
     return choice.where(at_zero, constant_like(x, 0), divide(across, safe))
 
 
-sign = unary(
+sign: Any = unary(
     "sign", NUMERIC,
     vjp=lambda g, x: _sign_derivative(g, x), jvp=lambda t, x: _sign_derivative(t, x),
     doc="""Sign of every element: -1, 0 or 1; z/abs(z) for complex; NaN stays NaN.
@@ -181,7 +181,7 @@ sign = unary(
 
 # -- analytic functions -------------------------------------------------------------------------
 
-exp = unary(
+exp: Any = unary(
     "exp", FLOATING,
     vjp=lambda g, out: multiply(g, conj(out)), jvp=lambda t, out: multiply(t, out),
     doc="""Exponential function, element by element.
@@ -191,7 +191,7 @@ exp = unary(
     [1.0]
     """,
 )  # fmt: skip
-log = unary(
+log: Any = unary(
     "log", FLOATING,
     vjp=lambda g, x: divide(g, conj(x)), jvp=lambda t, x: divide(t, x),
     doc="""Natural logarithm; -inf at 0 and NaN below it for real tensors.
@@ -201,7 +201,7 @@ log = unary(
     [0.0]
     """,
 )  # fmt: skip
-sin = unary(
+sin: Any = unary(
     "sin", FLOATING,
     vjp=lambda g, x: multiply(g, conj(cos(x))), jvp=lambda t, x: multiply(t, cos(x)),
     doc="""Sine of angles in radians.
@@ -211,7 +211,7 @@ sin = unary(
     [0.0]
     """,
 )  # fmt: skip
-cos = unary(
+cos: Any = unary(
     "cos", FLOATING,
     vjp=lambda g, x: negative(multiply(g, conj(sin(x)))),
     jvp=lambda t, x: negative(multiply(t, sin(x))),
@@ -222,7 +222,7 @@ cos = unary(
     [1.0]
     """,
 )  # fmt: skip
-tanh = unary(
+tanh: Any = unary(
     "tanh", FLOATING,
     vjp=lambda g, out: multiply(g, conj(subtract(1, multiply(out, out)))),
     jvp=lambda t, out: multiply(t, subtract(1, multiply(out, out))),
@@ -233,7 +233,7 @@ tanh = unary(
     [0.0]
     """,
 )  # fmt: skip
-sqrt = unary(
+sqrt: Any = unary(
     "sqrt", FLOATING,
     vjp=lambda g, out: divide(g, multiply(2, conj(out))),
     jvp=lambda t, out: divide(t, multiply(2, out)),
@@ -244,7 +244,7 @@ sqrt = unary(
     [2.0]
     """,
 )  # fmt: skip
-rsqrt = unary(
+rsqrt: Any = unary(
     "rsqrt", FLOATING,
     vjp=lambda g, x, out: multiply(g, conj(multiply(-0.5, divide(out, x)))),
     jvp=lambda t, x, out: multiply(t, multiply(-0.5, divide(out, x))),
@@ -255,7 +255,7 @@ rsqrt = unary(
     [0.5]
     """,
 )  # fmt: skip
-expm1 = unary(
+expm1: Any = unary(
     "expm1", FLOATING,
     vjp=lambda g, out: multiply(g, conj(add(out, 1))), jvp=lambda t, out: multiply(t, add(out, 1)),
     doc="""exp(x) - 1, accurate near 0.
@@ -265,7 +265,7 @@ expm1 = unary(
     [0.0]
     """,
 )  # fmt: skip
-log1p = unary(
+log1p: Any = unary(
     "log1p", FLOATING,
     vjp=lambda g, x: divide(g, conj(add(x, 1))), jvp=lambda t, x: divide(t, add(x, 1)),
     doc="""log(1 + x), accurate near 0.
@@ -282,7 +282,7 @@ TABLE["real"] = REAL
 _conj = row(
     "conj", ("x",), same("conj"), vjp=lambda g: conj(g), jvp=lambda t: conj(t)
 )  # fmt: skip
-_imag = row(
+_imag: Any = row(
     "imag", ("x",), REAL.shape_rule,
     vjp=lambda g: multiply(g, 1j), jvp=lambda t: apply(_imag, t),
 )  # fmt: skip

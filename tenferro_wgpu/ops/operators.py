@@ -76,7 +76,7 @@ class Operators(Value):
     __slots__ = ()
 
     #: NumPy arrays and scalars leave mixed expressions to us, to compute or to refuse.
-    __array_ufunc__ = None
+    __array_ufunc__: Any = None
 
     __hash__ = object.__hash__
 

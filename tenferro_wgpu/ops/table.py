@@ -39,7 +39,7 @@ def to_bool(name: str) -> Callable[..., ShapeDtype]:
 def row(
     name: str,
     arguments: Sequence[str],
-    shape_rule: Callable[..., ShapeDtype],
+    shape_rule: Callable[..., Any],
     vjp: Any = None,
     jvp: Any = None,
 ) -> Primitive:
