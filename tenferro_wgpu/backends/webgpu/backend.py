@@ -1,0 +1,215 @@
+"""The WebGPU backend: primitives by name become queued kernels on one device.
+
+The library calls it through the Backend protocol. It moves tensors in and out, keeps scalars as
+constants until a kernel needs them in memory, and looks launch functions up in the registry. It
+knows nothing of gradients, of drivers, or of what any kernel computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tenferro_wgpu.backends.protocol import Capabilities
+from tenferro_wgpu.backends.webgpu import kernels as _kernel_families
+from tenferro_wgpu.backends.webgpu.device import PowerPreference, open_device
+from tenferro_wgpu.backends.webgpu.dialects import DIALECTS
+from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
+from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
+from tenferro_wgpu.backends.webgpu.queue import Queue
+from tenferro_wgpu.dtypes import as_dtype
+from tenferro_wgpu.errors import (
+    RuntimeClosedError,
+    TensorTooLargeError,
+    UnsupportedOperationError,
+)
+from tenferro_wgpu.layout import contiguous_layout
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+if TYPE_CHECKING:
+    from tenferro_wgpu.ops.primitive import Primitive
+
+__all__ = ["WebGpuBackend"]
+
+_FAMILIES = _kernel_families.__all__
+
+
+class WebGpuBackend:
+    """Runs primitives on a WebGPU adapter.
+
+    Args:
+        adapter: None for the best adapter, a part of an adapter's name, or an adapter object.
+        power_preference: "high-performance" or "low-power", which adapter is best.
+        memory_limit: the most bytes of device memory to hold, or None.
+
+    Raises:
+        NoAdapterError: there is no such adapter.
+    """
+
+    name = "webgpu"
+
+    def __init__(
+        self,
+        adapter: Any = None,
+        power_preference: PowerPreference | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.device = open_device(adapter, power_preference or "high-performance")
+        self.device_name = self.device.name
+        self.queue = Queue(self.device, memory_limit=memory_limit)
+        self._launcher = Launcher(self.queue, self)
+        self._kernels = registered_kernels()
+        self._closed = False
+
+    def execute(
+        self,
+        primitive: Primitive,
+        operands: tuple[Tensor, ...],
+        params: Mapping[str, Any],
+        outputs: tuple[ShapeDtype, ...],
+    ) -> tuple[Tensor, ...]:
+        """Queue one primitive; see `Backend.execute`."""
+        name = primitive.name
+        launch = self._kernels.get(name)
+        if launch is None:
+            raise self._no_kernel(name, operands)
+        return launch(self._launcher, name, operands, params, outputs)
+
+    def _no_kernel(self, name: str, operands: tuple[Tensor, ...]) -> Exception:
+        if self._closed:
+            return RuntimeClosedError(name)
+        return UnsupportedOperationError(
+            name,
+            dtype=operands[0].dtype if operands else None,
+            backend=self.name,
+            hint="run it on the cpu backend",
+        )
+
+    # ----- data in and out
+
+    def upload(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """Copy a host array to the device; raises UnsupportedOperationError for its dtype."""
+        self._check_open("upload")
+        dtype = as_dtype(array.dtype, "upload")
+        stored = np.ascontiguousarray(array, self._launcher.dialect(dtype).storage_dtype)
+        limit = self.device.limits.max_storage_buffer_binding_size
+        if stored.nbytes > limit:
+            raise TensorTooLargeError("upload", stored.nbytes, limit, "storage binding limit")
+        buffer = self.queue.upload(stored)
+        return Tensor(dtype, contiguous_layout(array.shape), buffer, self)
+
+    def scalar(self, value: Any, dtype: np.dtype[Any]) -> Tensor:
+        """A rank-0 constant that travels in params; no buffer is made unless a kernel asks."""
+        self._check_open("scalar")
+        storage = self._launcher.dialect(dtype).storage_dtype
+        bits = np.asarray(value).astype(dtype).astype(storage).tobytes()
+        words = np.frombuffer(bits.ljust(8, b"\0"), np.uint32)
+        return Tensor(dtype, contiguous_layout(()), Constant(int(words[0]), int(words[1])), self)
+
+    def download(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """Wait for a tensor and return its values as a fresh C-order array."""
+        self._check_open("download")
+        if type(tensor.handle) is Constant:
+            return self._constant_array(tensor)
+        tensor = self._readable(tensor)
+        return self._host_array(tensor, self.queue.read(*self._byte_range(tensor)))
+
+    async def download_async(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """`download` without blocking the event loop."""
+        self._check_open("download")
+        if type(tensor.handle) is Constant:
+            return self._constant_array(tensor)
+        tensor = self._readable(tensor)
+        return self._host_array(tensor, await self.queue.read_async(*self._byte_range(tensor)))
+
+    def _readable(self, tensor: Tensor) -> Tensor:
+        """The tensor, or a copy of it, as one run of elements in a buffer."""
+        if tensor.layout.is_contiguous:
+            return tensor
+        return self._launcher.contiguous(tensor, "download")
+
+    def _byte_range(self, tensor: Tensor) -> tuple[Any, int, int]:
+        """Buffer, byte offset and byte count of a readable tensor."""
+        item = self._launcher.nbytes(1, tensor.dtype)
+        offset = tensor.layout.offset if tensor.size else 0
+        return tensor.handle, offset * item, tensor.size * item
+
+    def _host_array(self, tensor: Tensor, raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        storage = self._launcher.dialect(tensor.dtype).storage_dtype
+        return raw.view(storage).reshape(tensor.shape).astype(tensor.dtype, copy=False)
+
+    def _constant_array(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        storage = self._launcher.dialect(tensor.dtype).storage_dtype
+        bits = np.array([tensor.handle.low, tensor.handle.high], np.uint32).view(storage)[:1]
+        return np.full(tensor.shape, bits.astype(tensor.dtype)[0], tensor.dtype)
+
+    # ----- waiting
+
+    def synchronize(self) -> None:
+        """Return when everything queued has finished; raise late faults."""
+        self._check_open("synchronize")
+        self.queue.synchronize()
+
+    async def synchronize_async(self) -> None:
+        """`synchronize` without blocking the event loop."""
+        self._check_open("synchronize")
+        await self.queue.synchronize_async()
+
+    def flush(self) -> None:
+        """Submit queued work without waiting."""
+        self._check_open("flush")
+        self.queue.flush()
+
+    # ----- house-keeping
+
+    def capabilities(self) -> Capabilities:
+        """What this backend can do on its device."""
+        self._check_open("capabilities")
+        info = self.device.info
+        native = self.device.native
+        dtypes: dict[str, str] = {}
+        for entry in DIALECTS:
+            if not entry.native:
+                software = entry.name.endswith("s") and entry.words == 2
+                dtypes[entry.dtype_name] = "software" if software else "native"
+        for entry in DIALECTS:
+            if entry.native and entry.name in native:
+                dtypes[entry.dtype_name] = "native"
+        return Capabilities(
+            backend=self.name,
+            device_name=self.device_name,
+            device_type=info.adapter_type,
+            driver=f"{info.backend_type} {info.driver}".strip(),
+            dtypes=dtypes,
+            operations=frozenset(self._kernels),
+            features=tuple(sorted(self.device.features)),
+            limits=asdict(self.device.limits),
+            is_software=self.device.is_cpu,
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """Counters of the queue, its memory and every cache, as one tree."""
+        return {**self.queue.stats(), **self._launcher.stats()}
+
+    def clear_caches(self) -> None:
+        """Drop plans, constants, pooled memory, bind groups and compiled pipelines."""
+        self._check_open("clear_caches")
+        self._launcher.clear_caches()
+        self.queue.clear_caches()
+
+    def close(self) -> None:
+        """Free everything; later calls raise RuntimeClosedError. Idempotent."""
+        self._closed = True
+        self._kernels = {}
+        self._launcher.clear_caches()
+        self.queue.close()
+
+    def _check_open(self, operation: str) -> None:
+        if self._closed:
+            raise RuntimeClosedError(operation)
+
+    def __repr__(self) -> str:
+        return f"WebGpuBackend({self.device_name!r})"

@@ -1,0 +1,159 @@
+"""Element-wise programs: which scalar functions one generated kernel applies to each element.
+
+An `Expression` is a short list of steps over numbered values: first the operands, then the
+result of each step. A single primitive is an expression of one step; a fused chain is a longer
+one with the same meaning, and several outputs are several value numbers. Kernels and fusion
+build expressions; this module turns them into WGSL statements. It knows dialects and nothing of
+buffers, layouts or devices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tenferro_wgpu.backends.webgpu.dialects import Dialect, DialectView, dialect
+from tenferro_wgpu.backends.webgpu.shaders import library
+from tenferro_wgpu.errors import UnsupportedOperationError
+
+COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
+LOGICAL = frozenset({"logical_and", "logical_or", "logical_not"})
+
+#: Operations of bool values, as WGSL over the argument names {0}, {1}: NumPy's arithmetic on
+#: bool is logic (add is or, mul is and), and its order is False < True.
+_BOOL_TEXT = {
+    "logical_and": "({0} && {1})",
+    "logical_or": "({0} || {1})",
+    "logical_not": "(!{0})",
+    "add": "({0} || {1})",
+    "mul": "({0} && {1})",
+    "maximum": "({0} || {1})",
+    "minimum": "({0} && {1})",
+    "abs": "{0}",
+    "equal": "({0} == {1})",
+    "not_equal": "({0} != {1})",
+    "less": "((!{0}) && {1})",
+    "less_equal": "((!{0}) || {1})",
+    "greater": "({0} && (!{1}))",
+    "greater_equal": "({0} || (!{1}))",
+}
+
+#: Floating-point dialects whose arithmetic is the compiler's own, so that it may fold x-x to 0.
+_FOLDABLE = frozenset({"f32", "f64n"})
+
+
+@dataclass(frozen=True)
+class Step:
+    """One scalar function: `operation` of the values numbered `arguments`.
+
+    Attributes:
+        operation: name of an element-wise primitive.
+        dialect: dialect of the arguments (of the last two for `select`).
+        arguments: numbers of earlier values.
+        result: dialect of the result.
+    """
+
+    operation: str
+    dialect: str
+    arguments: tuple[int, ...]
+    result: str
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Steps over operands; hashed once, since it is a part of pipeline keys.
+
+    Attributes:
+        operands: dialect of each operand, which are the values 0, 1, ...
+        steps: the following values, in order.
+        outputs: numbers of the values that the kernel stores.
+    """
+
+    operands: tuple[str, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.operands, self.steps, self.outputs)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def dialect_of(self, value: int) -> str:
+        """Name of the dialect of value number `value`."""
+        count = len(self.operands)
+        return self.operands[value] if value < count else self.steps[value - count].result
+
+    def output_dialects(self) -> tuple[Dialect, ...]:
+        """Dialects of the stored values, in the order of the outputs."""
+        return tuple(dialect(self.dialect_of(value)) for value in self.outputs)
+
+    def statements(self) -> tuple[str, ...]:
+        """WGSL `let` statements for the steps, over operands named v0, v1, ...
+
+        Raises:
+            UnsupportedOperationError: a dialect lacks a function that a step needs.
+        """
+        count = len(self.operands)
+        fused = len(self.steps) > 1
+        lines = []
+        for number, step in enumerate(self.steps):
+            text = _step_text(step, _argument_names(step))
+            if fused and step.result in _FOLDABLE and step.operation != "select":
+                text = f"tf_hide_{step.result}({text})"
+            lines.append(f"let v{count + number} = {text};")
+        return tuple(lines)
+
+
+def _argument_names(step: Step) -> list[str]:
+    """Names of a step's arguments; a repeated floating-point one is hidden from the compiler.
+
+    x - x must stay NaN for infinities, so the two uses may not look like one value.
+    """
+    names = []
+    seen: set[int] = set()
+    for argument in step.arguments:
+        name = f"v{argument}"
+        if argument in seen and step.dialect in _FOLDABLE and step.operation != "select":
+            name = f"tf_hide_{step.dialect}({name})"
+        seen.add(argument)
+        names.append(name)
+    return names
+
+
+def _view(name: str) -> DialectView:
+    return DialectView(dialect(name), library().names)
+
+
+def _step_text(step: Step, names: list[str]) -> str:
+    operation = step.operation
+    if operation in ("copy", "conj", "real"):
+        return names[0]
+    view = _view(step.dialect)
+    if operation == "imag":
+        return f"{view.zero}()"
+    if operation == "cast":
+        return (
+            names[0] if step.dialect == step.result else f"{view.cast_to(step.result)}({names[0]})"
+        )
+    if operation == "select":
+        return f"select({names[2]}, {names[1]}, {names[0]})"
+    if operation == "clip":
+        return f"{view.minimum}({view.maximum}({names[0]}, {names[1]}), {names[2]})"
+    if step.dialect == "bool":
+        if operation not in _BOOL_TEXT:
+            raise UnsupportedOperationError(operation, dtype="bool", backend="webgpu")
+        return _BOOL_TEXT[operation].format(*names)
+    if operation in LOGICAL:
+        raise UnsupportedOperationError(
+            operation, dtype=view.dialect.dtype_name, backend="webgpu", hint="cast to bool first"
+        )
+    return f"{getattr(view, operation)}({', '.join(names)})"
+
+
+@lru_cache(maxsize=1024)
+def primitive_expression(operation: str, operands: tuple[str, ...], result: str) -> Expression:
+    """Expression of one primitive: operands of these dialects, result of dialect `result`."""
+    step = Step(operation, operands[-1], tuple(range(len(operands))), result)
+    return Expression(operands, (step,), (len(operands),))

@@ -1,0 +1,284 @@
+"""Element-wise kernels: one template evaluates any expression over operands of any layout.
+
+Called by the backend for element-wise primitives and by other families for copies and fills.
+The plan of an expression and its layouts is a pure function; shapes, strides, offsets and scalar
+constants travel as params, so that a pipeline depends on structure alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from struct import pack_into
+from typing import Any, Literal, TypeAlias
+
+from tenferro_wgpu.backends.webgpu.commands import Pipeline
+from tenferro_wgpu.backends.webgpu.dialects import dialect
+from tenferro_wgpu.backends.webgpu.expressions import (
+    COMPARISONS,
+    LOGICAL,
+    Expression,
+    primitive_expression,
+)
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    WORKGROUP,
+    Constant,
+    Launcher,
+    workgroup_count,
+)
+from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
+from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
+from tenferro_wgpu.backends.webgpu.memory import Buffer
+from tenferro_wgpu.errors import UnsupportedOperationError
+from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+OperandKind: TypeAlias = Literal["constant", "single", "contiguous", "strided", "packed", "splat"]
+
+#: Axes left after merging that the template may walk; NumPy code rarely has more than five.
+MAX_RANK = 8
+
+UNARY = ("neg", "abs", "sign", "exp", "log", "sin", "cos", "tanh", "sqrt", "rsqrt", "expm1", "log1p")
+ARITHMETIC = ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "clip")
+#: Operations that only move bits: NaN payloads and subnormals must come through.
+MOVES = frozenset({"copy", "conj", "real"})
+
+
+@dataclass(frozen=True)
+class MapPlan:
+    """How one expression runs over one combination of layouts.
+
+    Attributes:
+        kinds: how each operand is addressed.
+        width: elements per invocation, 1 or 4.
+        rank: merged axes that strided operands walk.
+        invocations: work items of the dispatch.
+        words: params words, constants left 0.
+        operand_words: where the params of each operand begin.
+    """
+
+    kinds: tuple[OperandKind, ...]
+    width: int
+    rank: int
+    invocations: int
+    words: tuple[int, ...]
+    operand_words: tuple[int, ...]
+
+
+def plan_map(layouts: Sequence[Layout | None], shape: tuple[int, ...], packable: bool) -> MapPlan:
+    """Plan a map over a non-empty index space.
+
+    Args:
+        layouts: layout of each operand, all of `shape`; None for a constant.
+        shape: the index space, which is also the shape of the contiguous outputs.
+        packable: whether every operand and output is one word per element, so that four
+            elements may be loaded at once.
+    """
+    size = 1
+    for extent in shape:
+        size *= extent
+    kinds: list[OperandKind] = []
+    walked: list[Layout] = []
+    for layout in layouts:
+        if layout is None:
+            kinds.append("constant")
+        elif layout.is_contiguous:
+            kinds.append("contiguous")
+        elif all(s == 0 or n == 1 for n, s in zip(layout.shape, layout.strides, strict=True)):
+            kinds.append("single")
+        else:
+            kinds.append("strided")
+            walked.append(layout)
+    extents, strides = (
+        coalesce(shape, [layout.strides for layout in walked]) if walked else ((), ())
+    )
+    rank = len(extents)
+    width = 1
+    if packable and (not walked or extents[-1] % 4 == 0):
+        offsets = [
+            layout.offset
+            for layout, kind in zip(layouts, kinds, strict=True)
+            if layout is not None and kind == "contiguous"
+        ]
+        if all(offset % 4 == 0 for offset in offsets):
+            width = 4
+    if width == 4 and walked:
+        extents = (*extents[:-1], extents[-1] // 4)
+    params = [0, -(-size // width), *extents]
+    operand_words = []
+    remaining = iter(strides)
+    for position, layout in enumerate(layouts):
+        operand_words.append(len(params))
+        if layout is None:
+            params += [0, 0]
+        elif kinds[position] == "single":
+            params.append(layout.offset)
+        elif kinds[position] == "contiguous":
+            params.append(layout.offset // width)
+        else:
+            own = next(remaining)
+            offset = layout.offset
+            if width == 4 and own[-1] == 0:
+                kinds[position] = "splat"
+            elif width == 4 and own[-1] == 1 and all(s % 4 == 0 for s in (offset, *own[:-1])):
+                kinds[position] = "packed"
+                offset //= 4
+                own = (*(s // 4 for s in own[:-1]), 1)
+            params += [offset, *own]
+    return MapPlan(
+        tuple(kinds), width, rank, -(-size // width), tuple(params), tuple(operand_words)
+    )
+
+
+class MapLaunch:
+    """A plan made ready: everything of a dispatch but its buffers and constants."""
+
+    __slots__ = ("bound", "constants", "output_bytes", "params", "pipeline", "workgroups")
+
+    def __init__(
+        self,
+        pipeline: Pipeline | None,
+        params: bytes,
+        workgroups: tuple[int, int, int],
+        bound: tuple[int, ...],
+        constants: tuple[tuple[int, int], ...],
+        output_bytes: tuple[int, ...],
+    ) -> None:
+        #: None for an empty index space.
+        self.pipeline = pipeline
+        self.params = params
+        self.workgroups = workgroups
+        #: Positions of the operands that are buffers.
+        self.bound = bound
+        #: (position, byte offset of its bits in the params) of the operands that are constants.
+        self.constants = constants
+        self.output_bytes = output_bytes
+
+
+def prepare_map(
+    launcher: Launcher, expression: Expression, layouts: Sequence[Layout | None], shape: Any
+) -> MapLaunch:
+    """Compile and plan `expression` over `layouts` (None for constants).
+
+    Raises UnsupportedOperationError for a function a dialect lacks or too many axes or buffers.
+    """
+    operands = [dialect(name) for name in expression.operands]
+    outputs = expression.output_dialects()
+    bound = tuple(i for i, layout in enumerate(layouts) if layout is not None)
+    constants = [i for i, layout in enumerate(layouts) if layout is None]
+    size = contiguous_layout(tuple(shape)).size
+    output_bytes = tuple(size * 4 * each.words for each in outputs)
+    statements = expression.statements()
+    if size == 0:
+        return MapLaunch(None, b"", (0, 1, 1), bound, (), output_bytes)
+    plan = plan_map(layouts, shape, all(each.words == 1 for each in (*operands, *outputs)))
+    operation = expression.steps[0].operation
+    if plan.rank > MAX_RANK:
+        raise UnsupportedOperationError(
+            operation,
+            backend="webgpu",
+            hint=f"operands with {plan.rank} separate axes; copy them to C order first",
+        )
+    inputs = []
+    for position, (kind, each) in enumerate(zip(plan.kinds, operands, strict=True)):
+        binding = bound.index(position) if kind != "constant" else -1
+        inputs.append((kind, each, binding, plan.operand_words[position]))
+    results = tuple(
+        (number, each, len(bound) + position)
+        for position, (number, each) in enumerate(zip(expression.outputs, outputs, strict=True))
+    )
+    pipeline = launcher.pipeline(
+        "elementwise/map",
+        (expression, plan.kinds, plan.width, plan.rank),
+        {
+            "inputs": tuple(inputs),
+            "results": results,
+            "statements": statements,
+            "width": plan.width,
+            "rank": plan.rank,
+            "extents_word": 2,
+        },
+        bindings=("read",) * len(bound) + ("read_write",) * len(outputs),
+        params_words=len(plan.words),
+    )
+    return MapLaunch(
+        pipeline,
+        words(plan.words).ljust(pipeline.params_size, b"\0"),
+        launcher.groups(workgroup_count(plan.invocations, WORKGROUP)),
+        bound,
+        tuple((i, 4 * plan.operand_words[i]) for i in constants),
+        output_bytes,
+    )
+
+
+def run_map(
+    launcher: Launcher, launch: MapLaunch, operands: Sequence[Tensor], operation: str
+) -> list[Buffer]:
+    """Allocate the outputs of a prepared map and dispatch it."""
+    results = [launcher.empty_buffer(nbytes, operation) for nbytes in launch.output_bytes]
+    pipeline = launch.pipeline
+    if pipeline is None:
+        return results
+    params = launch.params
+    if launch.constants:
+        block = bytearray(params)
+        for position, offset in launch.constants:
+            handle = operands[position].handle
+            pack_into("<II", block, offset, handle.low, handle.high)
+        params = bytes(block)
+    bindings = [operands[position].handle for position in launch.bound]
+    bindings += results
+    launcher.queue.dispatch(pipeline, bindings, params, launch.workgroups, operation, results)
+    return results
+
+
+def primitive_to_expression(
+    launcher: Launcher, name: str, operands: Sequence[Tensor], result: Any
+) -> Expression:
+    """The expression of an element-wise primitive over operands of these dtypes."""
+    if name in MOVES:
+        bits = launcher.bits_dialect(operands[0].dtype).name
+        return primitive_expression("copy", (bits,), bits)
+    if name == "select":
+        bits = launcher.bits_dialect(operands[1].dtype).name
+        return primitive_expression("select", ("bool", bits, bits), bits)
+    names = tuple(launcher.dialect(operand.dtype).name for operand in operands)
+    return primitive_expression(name, names, launcher.dialect(result).name)
+
+
+@kernel("cast", "imag", "select", *MOVES, *UNARY, *ARITHMETIC, *COMPARISONS, *LOGICAL)
+def launch_elementwise(
+    launcher: Launcher,
+    name: str,
+    operands: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    outputs: tuple[ShapeDtype, ...],
+) -> tuple[Tensor, ...]:
+    """Run one element-wise primitive: a look-up, an allocation and a dispatch when warm."""
+    spec = outputs[0]
+    key: Any
+    if len(operands) == 2:
+        x, y = operands
+        key = (
+            name, x.dtype.num, type(x.handle), x.layout, type(y.handle), y.layout, y.dtype.num,
+            spec.dtype.num,
+        )  # fmt: skip
+    else:
+        key = (
+            name, spec.dtype.num, operands[0].layout,
+            *[part for x in operands for part in (x.dtype.num, type(x.handle), x.layout)],
+        )  # fmt: skip
+    launch: MapLaunch | None = launcher.young_plans.get(key) or launcher.plans.find(key)
+    if launch is None:
+        expression = primitive_to_expression(launcher, name, operands, spec.dtype)
+        layouts = [None if type(x.handle) is Constant else x.layout for x in operands]
+        try:
+            launch = prepare_map(launcher, expression, layouts, spec.shape)
+        except UnsupportedOperationError as error:
+            raise UnsupportedOperationError(
+                name, dtype=operands[-1].dtype, backend="webgpu", hint=error.hint
+            ) from error
+        launcher.plans.store(key, launch)
+    layout = contiguous_layout(spec.shape)
+    buffer = run_map(launcher, launch, operands, name)[0]
+    return (Tensor(spec.dtype, layout, buffer, launcher.backend),)

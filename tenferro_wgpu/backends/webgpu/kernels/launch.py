@@ -1,0 +1,157 @@
+"""What every kernel family needs to launch: dialects, buffers, outputs, plans.
+
+One `Launcher` belongs to one backend object. Kernel modules use it and the queue behind it; it
+knows tensors and dialects, and nothing of what any kernel computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
+from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource, fold_workgroups
+from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect, dialect_for
+from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
+from tenferro_wgpu.backends.webgpu.memory import Buffer
+from tenferro_wgpu.errors import TensorTooLargeError
+from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+if TYPE_CHECKING:
+    from tenferro_wgpu.backends.protocol import Backend
+    from tenferro_wgpu.backends.webgpu.queue import Queue
+
+#: Invocations per workgroup of kernels without workgroup memory.
+WORKGROUP = 64
+PLAN_LIMIT = 4096
+CONSTANT_LIMIT = 512
+
+
+class Constant:
+    """Handle of a scalar that the device has not seen: its storage bits as two u32 words."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low = low
+        self.high = high
+
+    def __repr__(self) -> str:
+        return f"Constant(0x{self.low:08x}, 0x{self.high:08x})"
+
+
+class Launcher:
+    """The queue, the dialects of the device's dtypes, and the caches of plans and constants."""
+
+    def __init__(self, queue: Queue, backend: Backend) -> None:
+        self.queue = queue
+        self.backend = backend
+        self.limits = queue.device.limits
+        self.is_cpu = queue.device.is_cpu
+        self.plans = GenerationalCache(PLAN_LIMIT)
+        #: Hot callers look here first.
+        self.young_plans = self.plans.young
+        self._constants = GenerationalCache(CONSTANT_LIMIT)
+        self._dialects: dict[np.dtype[Any], Dialect] = {}
+
+    def dialect(self, dtype: np.dtype[Any]) -> Dialect:
+        """The dialect that carries `dtype` on this device; raises UnsupportedOperationError."""
+        found = self._dialects.get(dtype)
+        if found is None:
+            found = self._dialects[dtype] = dialect_for(dtype, self.queue.device.native)
+        return found
+
+    def bits_dialect(self, dtype: np.dtype[Any]) -> Dialect:
+        """The integer dialect whose load and store move elements of `dtype` bit by bit."""
+        return dialect("u32" if self.dialect(dtype).words == 1 else "i64s")
+
+    def nbytes(self, size: int, dtype: np.dtype[Any]) -> int:
+        """Bytes of `size` elements as stored on the device."""
+        return size * 4 * self.dialect(dtype).words
+
+    def empty(self, spec: ShapeDtype, operation: str) -> Tensor:
+        """A fresh contiguous output; raises TensorTooLargeError beyond the binding limit."""
+        layout = contiguous_layout(spec.shape)
+        buffer = self.empty_buffer(self.nbytes(layout.size, spec.dtype), operation)
+        return Tensor(spec.dtype, layout, buffer, self.backend)
+
+    def empty_buffer(self, nbytes: int, operation: str) -> Buffer:
+        """A buffer for a dispatch to write, checked against the binding limit."""
+        limit = self.limits.max_storage_buffer_binding_size
+        if nbytes > limit:
+            raise TensorTooLargeError(operation, nbytes, limit, "storage binding limit")
+        return self.queue.allocate(nbytes, operation)
+
+    def buffer(self, tensor: Tensor) -> Buffer:
+        """The device buffer of a tensor; a constant gets a small one, kept for the next use."""
+        handle = tensor.handle
+        if isinstance(handle, Buffer):
+            return handle
+        key = (handle.low, handle.high)
+        found: Buffer | None = self._constants.find(key)
+        if found is None:
+            found = self.queue.upload(np.array(key, np.uint32), "constant")
+            self._constants.store(key, found)
+        return found
+
+    def contiguous(self, tensor: Tensor, operation: str) -> Tensor:
+        """The tensor itself, or a copy of it with its elements in C order from offset 0."""
+        layout = tensor.layout
+        if layout.is_contiguous and layout.offset == 0 and isinstance(tensor.handle, Buffer):
+            return tensor
+        from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
+
+        spec = ShapeDtype(tensor.shape, tensor.dtype)
+        return launch_elementwise(self, "copy", (tensor,), {}, (spec,))[0]
+
+    def view(self, tensor: Tensor, layout: Layout) -> Tensor:
+        """Another layout over the same elements."""
+        return tensor.with_layout(layout)
+
+    def groups(self, count: int) -> tuple[int, int, int]:
+        """Workgroup counts for `count` workgroups, folded into three dimensions."""
+        return fold_workgroups(count, self.limits.max_compute_workgroups_per_dimension)
+
+    def pipeline(
+        self,
+        template: str,
+        structure: tuple[Any, ...],
+        context: Mapping[str, Any],
+        *,
+        bindings: tuple[Access, ...],
+        params_words: int,
+        workgroup_size: int = WORKGROUP,
+    ) -> Pipeline:
+        """The pipeline of a template, compiled once per process for each `structure`.
+
+        `structure` must tell apart whatever `context` does.
+        """
+
+        def build() -> PipelineSource:
+            return PipelineSource(
+                template,
+                {**context, "workgroup_size": workgroup_size},
+                bindings,
+                params_words,
+                workgroup_size,
+                f"{template} {structure}",
+            )
+
+        return self.queue.pipeline((template, structure), build)
+
+    def clear_caches(self) -> None:
+        """Forget plans and the buffers of constants."""
+        self.plans.clear()
+        self._constants.clear()
+
+    def stats(self) -> dict[str, Any]:
+        """Entries and limits of the caches."""
+        return {"plans": self.plans.stats(), "constants": self._constants.stats()}
+
+
+def workgroup_count(invocations: int, workgroup_size: int = WORKGROUP) -> int:
+    """Workgroups that hold this many invocations."""
+    return -(-invocations // workgroup_size)
