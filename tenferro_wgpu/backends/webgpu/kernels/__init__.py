@@ -4,6 +4,6 @@ Each module picks templates and launch shapes for one family of primitives and r
 launch functions; importing this package registers them all. Only backend.py imports it.
 """
 
-from tenferro_wgpu.backends.webgpu.kernels import elementwise
+from tenferro_wgpu.backends.webgpu.kernels import elementwise, reduction
 
-__all__ = ["elementwise"]
+__all__ = ["elementwise", "reduction"]

@@ -38,7 +38,20 @@ OperandKind: TypeAlias = Literal["constant", "single", "contiguous", "strided", 
 #: Axes left after merging that the template may walk; NumPy code rarely has more than five.
 MAX_RANK = 8
 
-UNARY = ("neg", "abs", "sign", "exp", "log", "sin", "cos", "tanh", "sqrt", "rsqrt", "expm1", "log1p")
+UNARY = (
+    "neg",
+    "abs",
+    "sign",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tanh",
+    "sqrt",
+    "rsqrt",
+    "expm1",
+    "log1p",
+)
 ARITHMETIC = ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "clip")
 #: Operations that only move bits: NaN payloads and subnormals must come through.
 MOVES = frozenset({"copy", "conj", "real"})
