@@ -15,7 +15,7 @@ from ..dtypes import as_dtype, default_complex, is_inexact, promote_dtypes, weak
 from ..errors import AxisError, DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from .primitive import Primitive
-from .value import Interpreter, Value, apply
+from .value import Interpreter, Value, apply, apply_multiple
 
 __all__ = [
     "broadcast_shapes",
@@ -130,6 +130,16 @@ def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> An
     `kinds` are the NumPy dtype kinds it takes.  A primitive that takes only floating point
     converts integers and bools to the default float.
     """
+    first = operands[0]
+    if isinstance(first, Value):
+        # The usual case costs nothing more: tensors of one dtype that the primitive takes.
+        dtype = first.dtype
+        if dtype.kind in kinds:
+            for operand in operands:
+                if not isinstance(operand, Value) or operand.dtype is not dtype:
+                    break
+            else:
+                return apply_multiple(primitive, operands)[0]
     values = promote(primitive.name, operands)
     dtype = values[0].dtype
     if dtype.kind not in kinds:

@@ -23,15 +23,24 @@ TABLE: dict[str, Primitive] = {}
 
 
 def same(name: str) -> Callable[..., ShapeDtype]:
-    def shape_rule(*operands: ShapeDtype) -> ShapeDtype:
-        return ShapeDtype(broadcast_shapes(name, *(x.shape for x in operands)), operands[0].dtype)
+    """The shape rule of operations that keep their operands' dtype."""
+
+    def shape_rule(x: Any, *others: Any) -> ShapeDtype:
+        shape = x.shape
+        for other in others:
+            if other.shape != shape:
+                shape = broadcast_shapes(name, shape, other.shape)
+        return ShapeDtype(shape, x.dtype)
 
     return shape_rule
 
 
 def to_bool(name: str) -> Callable[..., ShapeDtype]:
-    def shape_rule(*operands: ShapeDtype) -> ShapeDtype:
-        return ShapeDtype(broadcast_shapes(name, *(x.shape for x in operands)), bool_)
+    """The shape rule of operations that answer true or false."""
+    broadcast = same(name)
+
+    def shape_rule(*operands: Any) -> ShapeDtype:
+        return ShapeDtype(broadcast(*operands).shape, bool_)
 
     return shape_rule
 
