@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,13 +46,19 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def pyodide_server(wheel: Path) -> Iterator[str]:
-    """The address of a server with Pyodide under /pyodide and our wheel under /wheel."""
+def pyodide_server(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server with Pyodide, our wheel, and the programs that pages run."""
     try:
         distribution = pyodide_distribution()
     except DistributionError as error:
         missing(f"Pyodide could not be set up: {error}")
-    with serve({"pyodide": distribution, "wheel": wheel.parent}) as address:
+    files = tmp_path_factory.mktemp("files")
+    shutil.copy(wheel, files)
+    tests = REPOSITORY / "tests"
+    with zipfile.ZipFile(files / "programs.zip", "w") as programs:
+        for file in [tests / "user_script.py", *sorted((tests / "cases").glob("*.py"))]:
+            programs.write(file, file.relative_to(tests))
+    with serve({"pyodide": distribution, "files": files}) as address:
         yield address
 
 

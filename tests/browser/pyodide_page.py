@@ -15,15 +15,16 @@ from selenium import webdriver
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 _LOAD = """
-const suspendable = A[2];
+const [wheel, suspendable] = A;
 if (!suspendable) { delete WebAssembly.Suspending; delete WebAssembly.promising; }
 const { loadPyodide } = await import('/pyodide/pyodide.mjs');
 const python = globalThis.python = await loadPyodide({ indexURL: '/pyodide/' });
 await python.loadPackage(['numpy', 'jinja2']);
-const wheel = await (await fetch('/wheel/' + A[0])).arrayBuffer();
 const extractDir = python.runPython('import site; site.getsitepackages()[0]');
-python.unpackArchive(wheel, 'wheel', { extractDir });
-python.FS.writeFile('/home/pyodide/user_script.py', A[1]);
+for (const [path, format] of [[wheel, 'wheel'], ['programs.zip', 'zip']]) {
+  const bytes = await (await fetch('/files/' + path)).arrayBuffer();
+  python.unpackArchive(bytes, format, { extractDir });
+}
 python.runPython('import importlib; importlib.invalidate_caches()');
 """
 
@@ -45,10 +46,10 @@ def missing(what: str) -> NoReturn:
 
 
 class Page:
-    """A tab whose Python has our wheel; `page(code)` runs code and returns its last value.
+    """A tab whose Python has our wheel and the tests' programs; `page(code)` runs code in it.
 
-    The code may `await`; the value travels as JSON.  A Python exception raises `PageError`
-    with its traceback.
+    The code may `await`; its last value is returned, and travels as JSON.  A Python exception
+    raises `PageError` with its traceback.
     """
 
     def __init__(
@@ -58,8 +59,7 @@ class Page:
         self._browser = browser
         self._tab = browser.current_window_handle
         browser.get(address)
-        script = (REPOSITORY / "tests" / "user_script.py").read_text()
-        run_javascript(browser, _LOAD, wheel.name, script, suspendable)
+        run_javascript(browser, _LOAD, wheel.name, suspendable)
 
     def __call__(self, code: str) -> Any:
         self._browser.switch_to.window(self._tab)
