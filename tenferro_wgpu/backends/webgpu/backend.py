@@ -15,7 +15,7 @@ import numpy as np
 
 from tenferro_wgpu.backends.protocol import Capabilities
 from tenferro_wgpu.backends.webgpu import kernels as _kernel_families
-from tenferro_wgpu.backends.webgpu.device import PowerPreference, open_device
+from tenferro_wgpu.backends.webgpu.device import LimitsMode, PowerPreference, open_device
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
@@ -44,6 +44,8 @@ class WebGpuBackend:
         adapter: None for the best adapter, a part of an adapter's name, or an adapter object.
         power_preference: "high-performance" or "low-power", which adapter is best.
         memory_limit: the most bytes of device memory to hold, or None.
+        limits: "native", "browser" (hold the device to WebGPU's default limits) or None for
+            what ``TENFERRO_LIMITS`` says.
 
     Raises:
         NoAdapterError: there is no such adapter.
@@ -56,8 +58,9 @@ class WebGpuBackend:
         adapter: Any = None,
         power_preference: PowerPreference | None = None,
         memory_limit: int | None = None,
+        limits: LimitsMode | None = None,
     ) -> None:
-        self.device = open_device(adapter, power_preference or "high-performance")
+        self.device = open_device(adapter, power_preference or "high-performance", limits)
         self.device_name = self.device.name
         self.queue = Queue(self.device, memory_limit=memory_limit)
         self._launcher = Launcher(self.queue, self)
