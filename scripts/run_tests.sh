@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs pytest and the doctests on every adapter of this machine: run_tests.sh PYTHON [pytest options]
-# TENFERRO_TEST_ADAPTERS chooses them: numpy, lavapipe, swiftshader, or default (the system's GPU).
+# TENFERRO_TEST_ADAPTERS chooses them: numpy, lavapipe, swiftshader, cupy (skipped without an NVIDIA
+# GPU), or default, the system's own adapter.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/software_drivers.sh
@@ -10,7 +11,9 @@ shift
 case "$(uname -s)" in
   Linux)
     find_software_drivers
-    adapters="numpy,lavapipe,swiftshader"
+    adapters="numpy,lavapipe,swiftshader,cupy"
+    # Both software drivers in one process, and no other: results do not depend on the machine.
+    export VK_DRIVER_FILES="$TENFERRO_LAVAPIPE_ICD:$TENFERRO_SWIFTSHADER_ICD"
     ;;
   *) adapters="numpy,default" ;;
 esac

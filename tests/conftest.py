@@ -23,7 +23,14 @@ if "VK_DRIVER_FILES" not in os.environ and (LAVAPIPE or SWIFTSHADER):
 # Tiny arrays: running lavapipe inline saves a thread-pool wake-up of 18 us per dispatch.
 os.environ.setdefault("LP_NUM_THREADS", "0")
 
-ADAPTERS = {"numpy": "", "lavapipe": "llvmpipe", "swiftshader": "SwiftShader", "cupy": ""}
+#: "default" is the system's own adapter (Metal, DX12): only where it is asked for by name.
+ADAPTERS = {
+    "numpy": "",
+    "lavapipe": "llvmpipe",
+    "swiftshader": "SwiftShader",
+    "cupy": "",
+    "default": "",
+}
 SELECTED = os.environ.get("TENFERRO_TEST_ADAPTERS", "numpy,lavapipe,swiftshader,cupy").split(",")
 
 
