@@ -177,6 +177,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 
+METHODS["negative"] = arithmetic.negative
+
 #: The Rust project's names.
 ALIASES = {
     "mul": arithmetic.multiply,

@@ -1,0 +1,242 @@
+"""Every primitive without a backend: shapes, dtypes and derivative rules on abstract values.
+
+Rules that read values, buffers or Python truth fail here; so does a primitive without a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tenferro_wgpu.autodiff.tape import sum_to_shape
+from tenferro_wgpu.ops import (
+    calling,
+    contraction,
+    elementwise,
+    indexing,
+    joining,
+    reduction,
+    views,
+)
+from tenferro_wgpu.ops.calling import project
+from tenferro_wgpu.ops.primitive import Primitive
+from tenferro_wgpu.ops.table import TABLE
+from tenferro_wgpu.ops.value import AbstractInterpreter, apply
+from tenferro_wgpu.tensor import ShapeDtype
+
+MODULES = (calling, contraction, elementwise, indexing, joining, reduction, views)
+PRIMITIVES: dict[str, Primitive] = dict(TABLE)
+for _module in MODULES:
+    for _found in vars(_module).values():
+        if isinstance(_found, Primitive):
+            PRIMITIVES[_found.name] = _found
+
+F64, C128, I64, BOOL = (np.dtype(name) for name in ("float64", "complex128", "int64", "bool"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """Arguments, params and the expected result of one primitive."""
+
+    name: str
+    inputs: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any] = F64
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+def real(*shape: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    return (shape, F64)
+
+
+def of(dtype: np.dtype[Any], *shape: int) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    return (shape, dtype)
+
+
+UNARY = [
+    "neg",
+    "abs",
+    "sign",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tanh",
+    "sqrt",
+    "rsqrt",
+    "expm1",
+    "log1p",
+    "conj",
+    "copy",
+]
+BINARY = ["add", "sub", "mul", "div", "pow", "maximum", "minimum"]
+COMPARISONS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+COMPLEX_BINARY = ["add", "sub", "mul", "div", "pow"]
+
+ROWS = [
+    *(Row(name, (real(3, 4),), (3, 4)) for name in UNARY),
+    *(Row(name, (of(C128, 3, 4),), (3, 4), C128) for name in UNARY if name != "abs"),
+    Row("abs", (of(C128, 3),), (3,)),
+    Row("real", (of(C128, 3),), (3,)),
+    Row("imag", (of(C128, 3),), (3,)),
+    *(Row(name, (real(3, 4), real(3, 4)), (3, 4)) for name in BINARY),
+    *(Row(name, (real(3, 1), real(4)), (3, 4)) for name in BINARY),
+    *(Row(name, (of(C128, 3), of(C128, 3)), (3,), C128) for name in COMPLEX_BINARY),
+    *(Row(name, (real(3, 1), real(4)), (3, 4), BOOL) for name in COMPARISONS),
+    Row("logical_and", (of(BOOL, 3), of(BOOL, 3)), (3,), BOOL),
+    Row("logical_or", (of(BOOL, 3), of(BOOL, 3)), (3,), BOOL),
+    Row("logical_not", (of(BOOL, 3),), (3,), BOOL),
+    Row("select", (of(BOOL, 3, 1), real(3, 4), real(4)), (3, 4)),
+    Row("clip", (real(3, 4), real(), real(4)), (3, 4)),
+    Row("cast", (real(3),), (3,), np.dtype("float32"), {"dtype": np.dtype("float32")}),
+    Row("cast", (real(3),), (3,), C128, {"dtype": C128}),
+    Row("cast", (of(C128, 3),), (3,), F64, {"dtype": F64}),
+    *(
+        Row(name, (real(2, 3, 4),), (3,), params={"axes": (0, 2)})
+        for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min")
+    ),
+    Row("reduce_prod", (of(C128, 2, 3),), (2,), C128, {"axes": (1,)}),
+    Row("argmax", (real(2, 3),), (2,), I64, {"axis": 1}),
+    Row("transpose", (real(2, 3, 4),), (4, 2, 3), params={"permutation": (2, 0, 1)}),
+    Row("reshape", (real(2, 6),), (3, 4), params={"shape": (3, 4)}),
+    Row("broadcast_in_dim", (real(3, 1),), (3, 2, 4), params={"shape": (3, 2, 4), "axes": (0, 2)}),
+    Row(
+        "slice", (real(5, 7),), (2, 3),
+        params={"starts": (1, 0), "stops": (3, 7), "steps": (1, 3)},
+    ),
+    Row("slice", (real(5),), (0,), params={"starts": (2,), "stops": (2,), "steps": (1,)}),
+    Row("flip", (real(2, 3),), (2, 3), params={"axes": (0,)}),
+    Row("concatenate", (real(2, 3), real(2, 1), real(2, 0)), (2, 4), params={"axis": 1}),
+    Row(
+        "pad", (real(2, 3), real()), (4, 6),
+        params={"low": (1, -1), "high": (1, 2), "interior": (0, 1)},
+    ),
+    *(
+        Row(
+            "gather", (real(5, 6), of(I64, 7, 1)), (7, 5, 2),
+            params={"axes": (1,), "slice_sizes": (5, 2), "mode": mode},
+        )
+        for mode in indexing.MODES
+    ),
+    *(
+        Row(
+            "scatter_add", (real(5, 6), of(I64, 7, 1), real(7, 5, 2)), (5, 6),
+            params={"axes": (1,), "mode": mode},
+        )
+        for mode in indexing.MODES
+    ),
+    Row(
+        "dot_general", (real(2, 3, 4, 5), real(5, 3, 6, 2)), (2, 4, 6),
+        params={"contracting": ((3, 1), (0, 1)), "batch": ((0,), (3,))},
+    ),
+    Row(
+        "dot_general", (of(C128, 2, 3), of(C128, 3)), (2,), C128,
+        {"contracting": ((1,), (0,)), "batch": ((), ())},
+    ),
+]  # fmt: skip
+
+EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+
+
+def test_every_primitive_has_a_row():
+    assert set(PRIMITIVES) == {row.name for row in ROWS}
+
+
+def arguments(row: Row) -> tuple[AbstractInterpreter, list[Any]]:
+    interpreter = AbstractInterpreter(F64)
+    return interpreter, [interpreter.value(shape, dtype) for shape, dtype in row.inputs]
+
+
+def fitted(value: Any, like: Any) -> Any:
+    """What the sweep makes of a rule's result before it reaches the argument."""
+    if value.dtype is not like.dtype:
+        value = project(value, like.dtype)
+    return sum_to_shape(value, like.shape) if value.shape != like.shape else value
+
+
+def signature(value: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    return (value.shape, value.dtype)
+
+
+@EVERY_ROW
+def test_shape_and_dtype(row):
+    _, inputs = arguments(row)
+    out = apply(PRIMITIVES[row.name], *inputs, **row.params)
+    assert signature(out) == (row.shape, row.dtype)
+
+
+@EVERY_ROW
+def test_vjp_gives_the_signature_of_the_argument(row):
+    primitive = PRIMITIVES[row.name]
+    interpreter, inputs = arguments(row)
+    out = apply(primitive, *inputs, **row.params)
+    if out.dtype.kind not in "fc":
+        assert primitive.vjp is None
+        return
+    g = interpreter.value(out.shape, out.dtype)
+    if primitive.variadic:
+        likes = tuple(ShapeDtype(x.shape, x.dtype) for x in inputs)
+        for index, x in enumerate(inputs):
+            assert signature(primitive.vjp(g, index, likes, **row.params)) == signature(x)
+        return
+    assert len(primitive.vjp) == len(inputs)
+    for x, rule in zip(inputs, primitive.vjp, strict=True):
+        if rule is None:
+            assert x.dtype.kind not in "fc"
+            continue
+        pulled = rule(g, kept(rule, inputs, out), row.params)
+        if not primitive.elementwise:
+            assert signature(pulled) == signature(x)
+        assert signature(fitted(pulled, x)) == signature(x)
+
+
+@EVERY_ROW
+def test_jvp_gives_the_signature_of_the_result(row):
+    primitive = PRIMITIVES[row.name]
+    interpreter, inputs = arguments(row)
+    out = apply(primitive, *inputs, **row.params)
+    if out.dtype.kind not in "fc":
+        assert primitive.jvp is None
+        return
+    tangents = [interpreter.value(x.shape, x.dtype) for x in inputs]
+    if primitive.variadic:
+        likes = tuple(ShapeDtype(x.shape, x.dtype) for x in inputs)
+        for index, t in enumerate(tangents):
+            only_one = [t if place == index else None for place in range(len(tangents))]
+            assert signature(primitive.jvp(only_one, likes, **row.params)) == signature(out)
+        return
+    for x, t, rule in zip(inputs, tangents, primitive.jvp, strict=True):
+        if rule is None:
+            assert x.dtype.kind not in "fc"
+            continue
+        pushed = rule(t, kept(rule, inputs, out), row.params)
+        if not primitive.elementwise:
+            assert signature(pushed) == signature(out)
+        assert pushed.dtype == out.dtype or row.name in ("real", "imag", "abs", "cast")
+        assert np.broadcast_shapes(pushed.shape, out.shape) == out.shape
+
+
+def kept(rule: Any, inputs: list[Any], out: Any) -> list[Any]:
+    """The residuals a rule names, as the tape would keep them."""
+    residuals = []
+    for position, keeps_value in rule.residuals:
+        x = out if position < 0 else inputs[position]
+        residuals.append(x if keeps_value else ShapeDtype(x.shape, x.dtype))
+    return residuals
+
+
+VIEW_ROWS = [row for row in ROWS if PRIMITIVES[row.name].view is not None]
+
+
+@pytest.mark.parametrize("row", VIEW_ROWS, ids=lambda row: row.name)
+def test_views_select_the_elements_of_their_rule(row):
+    from tenferro_wgpu.layout import contiguous_layout
+
+    (shape, _), = row.inputs  # fmt: skip
+    layout = PRIMITIVES[row.name].view(contiguous_layout(shape), **row.params)
+    assert layout.shape == row.shape
+    low, high = layout.extent()
+    assert low >= 0 and high <= int(np.prod(shape))

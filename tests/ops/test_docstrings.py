@@ -1,0 +1,45 @@
+"""Every public function has an example that runs, and every method is its function."""
+
+from __future__ import annotations
+
+import doctest
+import types
+
+import pytest
+
+import tenferro_wgpu as tw
+from tenferro_wgpu.ops.operators import METHODS
+
+FUNCTIONS = {
+    name: function
+    for name, function in vars(tw).items()
+    if isinstance(function, types.FunctionType) and ".ops." in function.__module__
+}
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_example(cpu, name):
+    found = doctest.DocTestFinder(recurse=False).find(FUNCTIONS[name], name, globs={})
+    examples = [test for test in found if test.examples]
+    assert examples, f"{name} has no example in its docstring"
+    runner = doctest.DocTestRunner()
+    for test in examples:
+        assert runner.run(test).failed == 0
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_method_is_the_public_function(name):
+    function = METHODS[name]
+    assert getattr(tw.EagerTensor, name) is function
+    assert getattr(tw, name) is function
+
+
+def test_every_function_of_one_tensor_is_a_method():
+    creation = {
+        "arange", "asarray", "empty", "eye", "from_flat", "full", "linspace", "ones", "zeros",
+        "empty_like", "full_like", "ones_like", "zeros_like",
+    }  # fmt: skip
+    of_lists = {"concat", "concatenate", "stack"}
+    as_properties = {"real", "imag"}
+    as_operators = {"getitem"}
+    assert set(FUNCTIONS) - creation - of_lists - as_properties - as_operators <= set(METHODS)

@@ -1,0 +1,180 @@
+"""What wrong shapes, dtypes, axes and indices raise: at the call, on values without a backend."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tenferro_wgpu as tw
+from tenferro_wgpu import errors
+from tenferro_wgpu.ops.operators import Operators
+from tenferro_wgpu.ops.value import AbstractInterpreter, AbstractValue
+
+WORLD = AbstractInterpreter()
+
+
+class Symbol(Operators, AbstractValue):
+    """An abstract value with operators."""
+
+    __slots__ = ()
+
+
+def value(*shape: int, dtype: str = "float32") -> Symbol:
+    return Symbol(WORLD, shape, np.dtype(dtype))
+
+
+V, M, C = value(4), value(3, 4), value(2, 3, 4)
+WHOLE, TRUTH, COMPLEX = value(4, dtype="int64"), value(4, dtype="bool"), value(4, dtype="complex64")
+SCALAR, EMPTY = value(), value(0, 3)
+
+ROWS = {
+    "shapes that do not broadcast": (lambda: V + value(3), errors.ShapeError, "add"),
+    "axis out of bounds": (lambda: M.sum(axis=2), errors.AxisError, "sum"),
+    "axis named twice": (lambda: M.sum(axis=(0, -2)), errors.AxisError, "twice"),
+    "axis that is no integer": (lambda: M.sum(axis=0.5), errors.DTypeError, "axis"),
+    "largest of nothing": (lambda: EMPTY.max(axis=0), errors.ShapeError, "max"),
+    "smallest of nothing": (lambda: EMPTY.min(), errors.ShapeError, "min"),
+    "argmax of nothing": (lambda: EMPTY.argmax(), errors.ShapeError, "argmax"),
+    "largest complex number": (lambda: COMPLEX.max(), errors.DTypeError, "order"),
+    "dtype that does not exist": (lambda: V.sum(dtype="text"), errors.DTypeError, "sum"),
+    "reshape to another size": (lambda: M.reshape((5, 2)), errors.ShapeError, "reshape"),
+    "reshape with two unknowns": (lambda: M.reshape((-1, -1)), errors.ShapeError, "-1"),
+    "reshape that does not divide": (lambda: M.reshape((5, -1)), errors.ShapeError, "-1"),
+    "reshape to floats": (lambda: M.reshape((1.5, 8)), errors.DTypeError, "integers"),
+    "reshape to negative extents": (lambda: M.reshape((-3, -4)), errors.ShapeError, "negative"),
+    "reshape in another order": (lambda: M.reshape((4, 3), order="A"), errors.ShapeError, "order"),
+    "no permutation": (lambda: M.transpose((0, 0)), errors.AxisError, "permutation"),
+    "permutation of too few": (lambda: M.transpose((0,)), errors.AxisError, "permutation"),
+    "T of a stack": (lambda: C.T, errors.ShapeError, "mT"),
+    "mT of a vector": (lambda: V.mT, errors.ShapeError, "two axes"),
+    "moveaxis of unequal lists": (lambda: C.moveaxis((0, 1), 0), errors.AxisError, "moveaxis"),
+    "broadcast to fewer axes": (lambda: M.broadcast_to((4,)), errors.ShapeError, "broadcast_to"),
+    "broadcast to other extents": (lambda: M.broadcast_to((3, 5)), errors.ShapeError, "broadcast"),
+    "broadcast a long axis to 1": (lambda: V.broadcast_to((1,)), errors.ShapeError, "broadcast"),
+    "broadcast along descending axes": (
+        lambda: M.broadcast_in_dim((4, 3), (1, 0)), errors.AxisError, "ascending",
+    ),
+    "broadcast along the wrong axis": (
+        lambda: V.broadcast_in_dim((3, 4), (0,)), errors.ShapeError, "broadcast_in_dim",
+    ),
+    "squeeze a long axis": (lambda: M.squeeze(0), errors.ShapeError, "squeeze"),
+    "expand beyond the axes": (lambda: M.expand_dims(4), errors.AxisError, "expand_dims"),
+    "flip an axis that is not there": (lambda: M.flip(2), errors.AxisError, "flip"),
+    "concatenate unequal extents": (
+        lambda: tw.concatenate([M, value(3, 5)]), errors.ShapeError, "concatenate",
+    ),
+    "concatenate nothing": (lambda: tw.concatenate([]), errors.ShapeError, "at least one"),
+    "concatenate scalars": (lambda: tw.concatenate([SCALAR, SCALAR]), errors.AxisError, "axis"),
+    "stack unequal shapes": (lambda: tw.stack([M, V]), errors.ShapeError, "stack"),
+    "pad with too many pairs": (
+        lambda: M.pad(((1, 1), (1, 1), (1, 1))), errors.ShapeError, "pad",
+    ),
+    "pad below nothing": (lambda: V.pad((-3, -2)), errors.ShapeError, "pad"),
+    "pad in another mode": (
+        lambda: V.pad(1, mode="edge"), errors.UnsupportedOperationError, "edge",
+    ),
+    "pad by half": (lambda: V.pad(0.5), errors.DTypeError, "integers"),
+    "index out of bounds": (lambda: V[4], errors.IndexOutOfBoundsError, "axis 0"),
+    "negative index out of bounds": (lambda: V[-5], errors.IndexOutOfBoundsError, "-5"),
+    "too many indices": (lambda: V[0, 0], IndexError, "2 indices"),
+    "two ellipses": (lambda: C[..., 0, ...], IndexError, "ellipsis"),
+    "index by a float": (lambda: V[1.0], errors.DTypeError, "indices"),
+    "index by a list of floats": (lambda: V[[1.0]], errors.DTypeError, "integers"),
+    "mask": (lambda: V[TRUTH], errors.UnsupportedOperationError, "where"),
+    "mask as a list": (lambda: V[[True, False, True, True]], NotImplementedError, "where"),
+    "step of 0": (lambda: V[::0], ValueError, "zero"),
+    "index arrays that do not broadcast": (
+        lambda: M[[0, 1], [0, 1, 2]], errors.ShapeError, "getitem",
+    ),
+    "index array out of bounds": (lambda: M[:, [0, 4]], errors.IndexOutOfBoundsError, "axis 1"),
+    "take out of bounds": (lambda: V.take([0, 4]), errors.IndexOutOfBoundsError, "index 4"),
+    "take from nothing": (lambda: EMPTY.take([0], axis=0), errors.IndexOutOfBoundsError, "take"),
+    "take by floats": (lambda: V.take(V), errors.DTypeError, "integers"),
+    "take in another mode": (lambda: V.take([0], mode="drop"), errors.ShapeError, "mode"),
+    "take along with other axes": (
+        lambda: M.take_along_axis(WHOLE, axis=1), errors.ShapeError, "take_along_axis",
+    ),
+    "gather slices that do not fit": (
+        lambda: V.gather([[0]], axes=(0,), slice_sizes=(5,)), IndexError, "gather",
+    ),
+    "gather with too few columns": (
+        lambda: M.gather([[0]], axes=(0, 1), slice_sizes=(1, 1)), errors.ShapeError, "gather",
+    ),
+    "scatter updates of another shape": (
+        lambda: V.scatter_add([0, 1], value(3)), errors.ShapeError, "broadcast",
+    ),
+    "matmul of unequal extents": (lambda: M @ M, errors.ShapeError, "4 columns against 3 rows"),
+    "matmul of a scalar": (lambda: M @ SCALAR, errors.ShapeError, "multiply"),
+    "matmul of stacks that do not broadcast": (
+        lambda: C @ value(3, 4, 2), errors.ShapeError, "matmul",
+    ),
+    "matmul of bools": (lambda: TRUTH @ TRUTH, errors.DTypeError, "matmul"),
+    "dot_general of unequal extents": (
+        lambda: tw.dot_general(M, M, (((0,), (1,)), ((), ()))), errors.ShapeError, "contracting",
+    ),
+    "dot_general using an axis twice": (
+        lambda: tw.dot_general(M, M, (((0,), (0,)), ((0,), (0,)))), errors.ShapeError, "twice",
+    ),
+    "tensordot over too many axes": (
+        lambda: M.tensordot(M, axes=3), errors.ShapeError, "tensordot",
+    ),
+    "vecdot of unequal vectors": (lambda: M.vecdot(value(3)), errors.ShapeError, "vecdot"),
+    "ndarray on the right": (lambda: V + np.ones(4), errors.DTypeError, "constant_from"),
+    "ndarray on the left": (lambda: np.ones(4) * V, errors.DTypeError, "constant_from"),
+    "ndarray compared": (lambda: np.ones(4) == V, errors.DTypeError, "constant_from"),
+    "ndarray in a function": (lambda: tw.matmul(M, np.ones(4)), errors.DTypeError, "constant_from"),
+    "text": (lambda: V + "text", TypeError, "unsupported operand"),
+    "logic on numbers": (lambda: V & V, errors.DTypeError, "logical_and"),
+    "exclusive or on numbers": (lambda: V ^ V, errors.DTypeError, "logical_xor"),
+    "order of complex numbers": (lambda: COMPLEX < COMPLEX, errors.DTypeError, "order"),
+    "integer too large for the dtype": (
+        lambda: value(4, dtype="int32") + 2**40, OverflowError, "int32",
+    ),
+    "comparison without a name": (lambda: V.compare(V, "near"), ValueError, "direction"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_error(name):
+    call, kind, words = ROWS[name]
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_foreign_types_are_unequal_and_tensors_hash_by_identity():
+    assert (V == "text") is False
+    assert (V != None) is True  # noqa: E711
+    assert hash(V) == object.__hash__(V)
+    assert (V == V).dtype == np.bool_
+
+
+@pytest.mark.parametrize(
+    ("call", "shape", "dtype"),
+    [
+        (lambda: WHOLE.sum(), (), "int64"),
+        (lambda: value(4, dtype="int8").sum(), (), "int64"),
+        (lambda: value(4, dtype="uint8").prod(), (), "uint64"),
+        (lambda: TRUTH.sum(), (), "int64"),
+        (lambda: TRUTH.max(), (), "bool"),
+        (lambda: WHOLE.mean(), (), "float32"),
+        (lambda: value(4, dtype="float16").mean(), (), "float16"),
+        (lambda: V.argmax(keepdims=True), (1,), "int64"),
+        (lambda: V / WHOLE, (4,), "float32"),
+        (lambda: WHOLE / WHOLE, (4,), "float32"),
+        (lambda: V * 2j, (4,), "complex64"),
+        (lambda: tw.concatenate([V, WHOLE]), (8,), "float32"),
+        (lambda: tw.stack([V, COMPLEX]), (2, 4), "complex64"),
+        (lambda: WHOLE.pad(1, constant_values=0.5), (6,), "float32"),
+        (lambda: M @ WHOLE, (3,), "float32"),
+        (lambda: C[None, ..., WHOLE], (1, 2, 3, 4), "float32"),
+        (lambda: C[WHOLE, :, WHOLE], (4, 3), "float32"),
+        (lambda: EMPTY.max(axis=1), (0,), "float32"),
+        (lambda: tw.from_flat(V, (2, 2), order="F"), (2, 2), "float32"),
+        (lambda: tw.ones_like(COMPLEX), (4,), "complex64"),
+        (lambda: TRUTH ^ True, (4,), "bool"),
+    ],
+)
+def test_signature_of_results(call, shape, dtype):
+    out = call()
+    assert out.shape == shape
+    assert out.dtype == dtype
