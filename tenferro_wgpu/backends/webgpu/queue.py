@@ -19,6 +19,7 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, R
 from tenferro_wgpu.backends.webgpu.faults import FLAG_BYTES, FaultFlag
 from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer
 from tenferro_wgpu.backends.webgpu.recorder import Recorder
+from tenferro_wgpu.backends.webgpu.recovery import fresh
 from tenferro_wgpu.errors import DeviceLostError, DeviceOutOfMemoryError, TenferroError
 
 __all__ = ["Buffer", "Pipeline", "PipelineSource", "Queue", "fold_workgroups"]
@@ -82,7 +83,7 @@ class Queue(Recorder):
         if len(arrays) > (buffer is not None):
             self._fault.check(arrays[-1])
         if buffer is None and self._unreported:
-            raise self._unreported.pop(0).with_traceback(None)
+            raise fresh(self._unreported.pop(0))
 
     def read(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray:
         """Wait for the bytes [offset, offset + nbytes) of a buffer; a fresh uint8 array.
@@ -185,6 +186,7 @@ class Queue(Recorder):
     def stats(self) -> dict[str, Any]:
         """Counters as a tree: queue, memory, bind groups, pipelines (these are the device's)."""
         with self._lock:
+            memory = self._pool.stats()
             return {
                 "queue": {
                     "dispatches": self._dispatches + len(self._commands),
@@ -195,7 +197,7 @@ class Queue(Recorder):
                     "bytes_down": self._bytes_down,
                     "failed_buffers": len(self._failed),
                 },
-                "memory": self._pool.stats(),
+                "memory": memory,
                 "bind_groups": {**self._groups.stats(), "built": self._groups_built},
                 "pipelines": {**self.device.pipelines.stats(), "built": self._pipelines_built},
             }

@@ -22,7 +22,7 @@ from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.device import Device
 from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, Command
 from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer, BufferPool, Slot
-from tenferro_wgpu.backends.webgpu.recovery import submit_in_halves
+from tenferro_wgpu.backends.webgpu.recovery import fresh, submit_in_halves
 from tenferro_wgpu.errors import (
     DeviceLostError,
     DeviceOutOfMemoryError,
@@ -115,6 +115,8 @@ class Recorder:
         with self._lock:
             if self._suspicious:
                 self._check_usable(operation)
+            if not self._commands:
+                self._pool.next_batch()
             buffer = self._pool.allocate_for_write(nbytes, operation)
             if nbytes:
                 self._write(buffer, 0, flat.data, operation)
@@ -261,7 +263,7 @@ class Recorder:
         for buffer in buffers:
             error = self._failed.get(buffer.id)
             if error is not None:
-                raise error.with_traceback(None)
+                raise fresh(error)
 
     def _note_lost(self, error: DeviceLostError, operation: str) -> DeviceLostError:
         self.device.lost = error

@@ -83,6 +83,17 @@ def _outputs(command: Command) -> Iterator[tuple[Any, int]]:
 def _blame(operation: str, error: Exception) -> TenferroError:
     if isinstance(error, DeviceOutOfMemoryError):
         return DeviceOutOfMemoryError(operation, error.nbytes, "submitting it")
-    blame = TenferroError(f"{operation}: the device refused this dispatch: {error}")
-    blame.__cause__ = error
-    return blame
+    # No cause: its traceback would keep the whole batch alive.
+    return TenferroError(f"{operation}: the device refused this dispatch: {error}")
+
+
+def fresh(error: TenferroError) -> TenferroError:
+    """A copy of a stored error, to raise.
+
+    Raising the stored one would hang the frames of every reader, and the failed buffers they
+    hold, on its traceback.
+    """
+    copy = type(error).__new__(type(error))
+    copy.args = error.args
+    copy.__dict__.update(error.__dict__)
+    return copy

@@ -190,7 +190,11 @@ class Driver(Protocol):
 
     def begin_read(self, commands: Sequence[Command], requests: Sequence[ReadRequest]) -> Any:
         """Submit ``commands`` and, in the same submission, copies of ``requests`` into staging
-        buffers.  Does not wait; returns a token for ``finish_read``.  Raises as ``submit``."""
+        buffers.  Does not wait; returns a token for ``finish_read``.  Raises as ``submit``.
+
+        A large request may be copied piece by piece until it is finished: the caller keeps the
+        buffer alive, and its content does not change, until then.
+        """
 
     def finish_read(self, token: Any) -> list[np.ndarray]:
         """Wait for a read and return one fresh uint8 array per request.

@@ -1,0 +1,479 @@
+"""The queue on both software adapters and both native drivers, and under browser limits."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+from driver_support import (
+    BROWSER,
+    VARIANTS,
+    add,
+    add_params,
+    add_pipeline,
+    open_variant,
+    params_block,
+    values,
+)
+
+from tenferro_wgpu.backends.webgpu import recorder
+from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource, fold_workgroups
+from tenferro_wgpu.backends.webgpu.queue import Queue
+from tenferro_wgpu.errors import (
+    EnvironmentVariableError,
+    IndexOutOfBoundsError,
+    RuntimeClosedError,
+    ShaderError,
+    TenferroError,
+    TensorTooLargeError,
+    UnsupportedOperationError,
+)
+
+
+@pytest.fixture(params=[*VARIANTS, BROWSER], ids=" ".join)
+def queue(request):
+    queue = Queue(open_variant(*request.param))
+    yield queue
+    queue.close()
+
+
+def test_dependent_additions_run_in_order(queue):
+    x = queue.upload(np.arange(100, dtype=np.float32))
+    one = queue.upload(np.ones(100, np.float32))
+    for _ in range(200):
+        x = add(queue, x, one, 100)
+    assert np.array_equal(values(queue, x, 100), np.arange(100) + 200)
+    stats = queue.stats()
+    assert stats["queue"]["dispatches"] == 200
+    assert stats["queue"]["submits"] == -(-200 // recorder.MAX_BATCH)
+    assert stats["bind_groups"]["built"] <= 4
+
+
+def test_nothing_is_submitted_before_it_must(queue):
+    x = queue.upload(np.ones(4, np.float32))
+    add(queue, x, x, 4)
+    assert queue.stats()["queue"]["submits"] == 0
+    assert queue.stats()["queue"]["pending"] == 1
+    queue.flush()
+    assert queue.stats()["queue"]["submits"] == 1
+    assert queue.stats()["queue"]["pending"] == 0
+
+
+@pytest.mark.parametrize("vectors", [1, 4, 5, 20])
+def test_every_dispatch_sees_its_own_params(queue, vectors):
+    """Up to four vec4s are immediates where there are any; the rest share one uniform buffer."""
+    last = f"params.p{vectors - 1}"
+    pipeline = queue.pipeline(
+        ("store", vectors),
+        lambda: PipelineSource(
+            None,
+            {},
+            ("read_write",),
+            4 * vectors,
+            1,
+            "store",
+            wgsl=params_block(vectors)
+            + "@group(0) @binding(0) var<storage, read_write> z: array<u32>;\n"
+            + f"@compute @workgroup_size(1) fn main() {{ z[0] = {last}.w + params.p0.x; }}",
+        ),
+    )
+    expected = "immediate" if vectors <= 4 and "immediates" in queue.device.features else "uniform"
+    assert pipeline.params_space == expected
+    outputs = [queue.allocate(4) for _ in range(100)]
+    for index, output in enumerate(outputs):
+        params = np.zeros(4 * vectors, np.uint32)
+        params[-1] = 1000 + index
+        queue.dispatch(pipeline, (output,), params.tobytes(), (1, 1, 1), "store", (output,))
+    found = [int(queue.read(output, 0, 4).view(np.uint32)[0]) for output in outputs]
+    assert found == list(range(1000, 1100))
+
+
+def test_immediates_and_uniforms_mix_in_one_batch(queue):
+    x = queue.upload(np.arange(8, dtype=np.float32))
+    small, large = add_pipeline(queue, 1), add_pipeline(queue, 6)
+    for pipeline in (small, large, small, large):
+        output = queue.allocate(32)
+        queue.dispatch(pipeline, (x, x, output), add_params(8), (1, 1, 1), "add", (output,))
+        x = output
+    assert np.array_equal(values(queue, x, 8), np.arange(8) * 16)
+
+
+def test_upload_never_lands_in_memory_the_open_batch_reads(queue):
+    one = queue.upload(np.ones(64, np.float32))
+    x = queue.upload(np.full(64, 5, np.float32))
+    total = add(queue, x, one, 64)
+    del x
+    for _ in range(10):
+        other = queue.upload(np.full(64, 7, np.float32))
+        del other
+    assert np.array_equal(values(queue, total, 64), np.full(64, 6))
+
+
+def test_reads_at_any_offset_and_length(queue):
+    data = np.random.default_rng(1).integers(0, 256, 999, dtype=np.uint8)
+    buffer = queue.upload(data)
+    for offset, length in ((0, 999), (1, 1), (3, 5), (998, 1), (500, 0), (4, 8)):
+        found = queue.read(buffer, offset, length)
+        assert np.array_equal(found, data[offset : offset + length])
+        assert found.flags.owndata or found.base.flags.owndata
+    with pytest.raises(ValueError, match="read"):
+        queue.read(buffer, 0, 1 << 20)
+
+
+@pytest.mark.parametrize("nbytes", [(1 << 20) + 4, 5 << 20, (6 << 20) + 3])
+def test_large_transfers_in_pieces_are_exact(queue, nbytes):
+    data = np.random.default_rng(2).integers(0, 256, nbytes, dtype=np.uint8)
+    buffer = queue.upload(data)
+    assert np.array_equal(queue.read(buffer, 0, nbytes), data)
+    assert np.array_equal(queue.read(buffer, 12345, nbytes - 20000), data[12345 : nbytes - 7655])
+
+
+def test_empty_buffers(queue):
+    empty = queue.upload(np.empty(0, np.float32))
+    assert empty.size == 0
+    assert queue.read(empty, 0, 0).size == 0
+
+
+def test_zero_workgroups_record_nothing(queue):
+    x = queue.upload(np.ones(4, np.float32))
+    output = queue.allocate(16)
+    queue.dispatch(add_pipeline(queue), (x, x, output), b"", (0, 1, 1), "add", (output,))
+    assert queue.stats()["queue"]["pending"] == 0
+
+
+def test_too_many_workgroups_raise_before_recording(queue):
+    x = queue.upload(np.ones(4, np.float32))
+    output = queue.allocate(16)
+    limit = queue.device.limits.max_compute_workgroups_per_dimension
+    with pytest.raises(ValueError, match="workgroups"):
+        queue.dispatch(
+            add_pipeline(queue), (x, x, output), b"", (limit + 1, 1, 1), "big add", (output,)
+        )
+    assert queue.stats()["queue"]["pending"] == 0
+
+
+def test_a_buffer_read_and_written_by_one_dispatch_raises(queue):
+    x = queue.upload(np.ones(4, np.float32))
+    with pytest.raises(ValueError, match=r"in place.*both read and written"):
+        queue.dispatch(add_pipeline(queue), (x, x, x), b"", (1, 1, 1), "in place", (x,))
+
+
+def test_buffers_of_another_queue_and_wrong_counts_raise(queue):
+    other = Queue(queue.device)
+    x, mine = other.upload(np.ones(4, np.float32)), queue.allocate(16)
+    with pytest.raises(RuntimeClosedError):
+        queue.dispatch(add_pipeline(queue), (x, x, mine), b"", (1, 1, 1), "add", (mine,))
+    with pytest.raises(ValueError, match="binds 3 buffers"):
+        queue.dispatch(add_pipeline(queue), (mine,), b"", (1, 1, 1), "add", (mine,))
+    with pytest.raises(ValueError, match="bytes of params"):
+        queue.dispatch(
+            add_pipeline(queue), (mine, mine, queue.allocate(16)), bytes(32), (1, 1, 1), "add", ()
+        )
+    other.close()
+
+
+def test_tensors_past_the_limits_raise_with_size_and_limit(queue):
+    limits = queue.device.limits
+    with pytest.raises(TensorTooLargeError) as caught:
+        queue.allocate(limits.max_buffer_size + 16, "zeros")
+    assert caught.value.limit == limits.max_buffer_size
+    assert caught.value.op == "zeros"
+    if limits.max_storage_buffer_binding_size < limits.max_buffer_size:
+        large = queue.allocate(limits.max_storage_buffer_binding_size + 16)
+        with pytest.raises(TensorTooLargeError, match="binding") as caught:
+            queue.dispatch(
+                add_pipeline(queue), (large, large, queue.allocate(16)), b"", (1, 1, 1), "add", ()
+            )
+        assert caught.value.limit == limits.max_storage_buffer_binding_size
+
+
+def test_a_tensor_of_exactly_the_binding_limit_is_bindable(queue):
+    limit = queue.device.limits.max_storage_buffer_binding_size
+    if limit > 128 << 20:
+        pytest.skip("needs a gigabyte on this adapter")
+    assert queue.allocate(limit).slot.size == limit
+    assert queue.allocate(limit - 100).slot.size <= limit
+
+
+def test_refused_wgsl_raises_with_source_and_line(queue):
+    bad = "\n@compute @workgroup_size(1)\nfn main() { let x: i32 = 1.5; }"
+    with pytest.raises(ShaderError) as caught:
+        queue.pipeline("bad", lambda: PipelineSource(None, {}, (), 0, 1, "bad kernel", wgsl=bad))
+    assert caught.value.line == 3
+    assert "1.5" in caught.value.wgsl
+    assert caught.value.label == "bad kernel"
+
+
+def test_sources_past_the_device_limits_raise(queue):
+    count = queue.device.limits.max_storage_buffers_per_shader_stage + 1
+    for bindings, size, requires, name in (
+        (("read",) * count, 1, (), "storage buffers"),
+        (("read",), 4096, (), "invocations"),
+        (("read",), 1, ("no-such-feature",), "lacks"),
+    ):
+        source = PipelineSource(None, {}, bindings, 0, size, "wide", requires, wgsl="")
+        with pytest.raises(UnsupportedOperationError, match=name):
+            queue.pipeline(name, lambda source=source: source)
+
+
+def test_pipelines_are_shared_by_the_queues_of_a_device(queue):
+    first = add_pipeline(queue)
+    other = Queue(queue.device)
+    assert add_pipeline(other) is first
+    assert other.stats()["pipelines"]["built"] == 0
+    other.close()
+
+
+def _refuse(queue, operation):
+    """A pipeline whose raw object no pass accepts: what a mistake below our checks looks like."""
+    good = add_pipeline(queue)
+    wrong = queue.pipeline(
+        "one binding",
+        lambda: PipelineSource(
+            None,
+            {},
+            ("read_write",),
+            4,
+            1,
+            "one binding",
+            wgsl=params_block(1)
+            + "@group(0) @binding(0) var<storage, read_write> z: array<u32>;\n"
+            + "@compute @workgroup_size(1) fn main() { z[0] = params.p0.x; }",
+        ),
+    )
+    return Pipeline(
+        wrong.raw,
+        good.bindings,
+        good.layout_id,
+        good.params_space,
+        good.params_size,
+        operation,
+        "",
+    )
+
+
+def test_a_refused_dispatch_spoils_only_what_depends_on_it(queue):
+    one = queue.upload(np.ones(8, np.float32))
+    before = add(queue, one, one, 8)
+    bad = queue.allocate(32)
+    mistake = _refuse(queue, "mistake")
+    queue.dispatch(mistake, (one, one, bad), add_params(8), (1, 1, 1), "mistake", (bad,))
+    dependent = add(queue, bad, one, 8)
+    second_hand = add(queue, dependent, one, 8)
+    after = add(queue, before, one, 8)
+    assert np.array_equal(values(queue, after, 8), np.full(8, 3))
+    for failed in (bad, dependent, second_hand):
+        with pytest.raises(TenferroError, match="mistake"):
+            values(queue, failed, 8)
+    with pytest.raises(TenferroError, match="mistake"):
+        add(queue, dependent, one, 8)
+    with pytest.raises(TenferroError, match="mistake"):
+        queue.synchronize()
+    queue.synchronize()
+    assert queue.stats()["queue"]["failed_buffers"] == 3
+    del bad, dependent, second_hand, failed
+    assert np.array_equal(values(queue, add(queue, after, one, 8), 8), np.full(8, 4))
+    assert queue.stats()["queue"]["failed_buffers"] == 0
+
+
+def test_memory_of_a_failed_buffer_can_be_used_again_in_the_same_batch(queue):
+    one = queue.upload(np.ones(8, np.float32))
+    bad = queue.allocate(32)
+    slot = bad.slot
+    mistake = _refuse(queue, "mistake")
+    queue.dispatch(mistake, (one, one, bad), add_params(8), (1, 1, 1), "mistake", (bad,))
+    del bad
+    good = add(queue, one, one, 8)
+    assert good.slot is slot
+    assert np.array_equal(values(queue, good, 8), np.full(8, 2))
+    assert queue.stats()["queue"]["failed_buffers"] == 0
+    with pytest.raises(TenferroError, match="mistake"):
+        queue.synchronize()
+
+
+FLAGGING = """
+@group(0) @binding(0) var<storage, read_write> fault: array<atomic<u32>, 4>;
+@compute @workgroup_size(4)
+fn main(@builtin(local_invocation_index) i: u32) {
+  if (i == params.p0.z) {
+    if (atomicCompareExchangeWeak(&fault[0], 0u, params.p0.y).exchanged) {
+      atomicStore(&fault[1], bitcast<u32>(-7));
+      atomicStore(&fault[2], 1u);
+    }
+  }
+}
+"""
+
+
+def _check_indices(queue, operation, bad_lane):
+    pipeline = queue.pipeline(
+        "flagging",
+        lambda: PipelineSource(
+            None, {}, ("read_write",), 4, 4, "flagging", wgsl=params_block(1) + FLAGGING
+        ),
+    )
+    identity = queue.note_fault_check(operation, axes=(0, 2), sizes=(10, 5))
+    params = np.array([0, identity, bad_lane, 0], np.uint32).tobytes()
+    queue.dispatch(pipeline, (queue.fault_buffer,), params, (1, 1, 1), operation, ())
+
+
+@pytest.mark.parametrize("wait", ["synchronize", "read"])
+def test_a_flagged_index_raises_at_the_next_wait_and_once(queue, wait):
+    x = queue.upload(np.ones(4, np.float32))
+
+    def look():
+        return queue.synchronize() if wait == "synchronize" else values(queue, x, 4)
+
+    _check_indices(queue, "good gather", bad_lane=9)
+    look()
+    _check_indices(queue, "bad gather", bad_lane=2)
+    _check_indices(queue, "later gather", bad_lane=1)
+    with pytest.raises(IndexOutOfBoundsError, match="bad gather") as caught:
+        look()
+    assert (caught.value.index, caught.value.axis, caught.value.size) == (-7, 2, 5)
+    look()
+    _check_indices(queue, "another gather", bad_lane=0)
+    with pytest.raises(IndexOutOfBoundsError, match="another gather"):
+        look()
+    look()
+
+
+def test_reads_copy_no_flag_unless_one_may_be_raised(queue):
+    assert queue._fault.read_request() is None
+    _check_indices(queue, "gather", bad_lane=9)
+    for _ in range(3):
+        queue.synchronize()
+    assert queue._fault.read_request() is None
+
+
+def test_profile_hook_names_every_dispatch_with_its_time(queue):
+    seen = []
+    queue.profile_hook = lambda operation, duration: seen.append((operation, duration))
+    x = queue.upload(np.ones(64, np.float32))
+    total = add(queue, add(queue, x, x, 64, "first"), x, 64, "second")
+    assert np.array_equal(values(queue, total, 64), np.full(64, 3))
+    assert [operation for operation, _ in seen] == ["first", "second"]
+    if "timestamp-query" in queue.device.features:
+        assert all(duration is not None and 0 <= duration < 10**10 for _, duration in seen)
+
+
+def test_async_reads_and_synchronization(queue):
+    x = queue.upload(np.arange(4, dtype=np.float32))
+
+    async def program():
+        total = add(queue, x, x, 4)
+        await queue.synchronize_async()
+        _check_indices(queue, "gather", bad_lane=0)
+        with pytest.raises(IndexOutOfBoundsError):
+            await queue.synchronize_async()
+        first, second = await asyncio.gather(
+            queue.read_async(total, 0, 16), queue.read_async(x, 4, 4)
+        )
+        return first.view(np.float32), second.view(np.float32), await queue.read_async(x, 0, 0)
+
+    first, second, empty = asyncio.run(program())
+    assert np.array_equal(first, [0, 2, 4, 6])
+    assert np.array_equal(second, [1])
+    assert empty.size == 0
+
+
+def test_threads_share_a_queue(queue):
+    errors = []
+
+    def work(seed):
+        try:
+            one = queue.upload(np.ones(64, np.float32))
+            x = queue.upload(np.full(64, seed, np.float32))
+            for step in range(60):
+                x = add(queue, x, one, 64)
+                if step % 20 == seed % 20:
+                    assert np.array_equal(values(queue, x, 64), np.full(64, seed + step + 1))
+            assert np.array_equal(values(queue, x, 64), np.full(64, seed + 60))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert errors == []
+
+
+def test_queues_share_a_device_from_threads(queue):
+    errors = []
+
+    def work(seed):
+        try:
+            own = Queue(queue.device)
+            x = own.upload(np.full(64, seed, np.float32))
+            for _ in range(100):
+                x = add(own, x, x, 64) if seed == 0 else add(own, x, own.upload(zeros), 64)
+            assert np.array_equal(values(own, x, 64), np.full(64, seed))
+            own.close()
+        except BaseException as error:
+            errors.append(error)
+
+    zeros = np.zeros(64, np.float32)
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert errors == []
+
+
+def test_use_after_close_raises_and_close_is_idempotent(queue):
+    x = queue.upload(np.ones(4, np.float32))
+    add(queue, x, x, 4)
+    queue.close()
+    queue.close()
+    for use in (
+        lambda: queue.read(x, 0, 4),
+        lambda: queue.read(x, 0, 0),
+        lambda: queue.upload(np.ones(1)),
+        lambda: queue.allocate(4),
+        lambda: add(queue, x, x, 4),
+        queue.synchronize,
+        queue.flush,
+        lambda: queue.pipeline("never made", lambda: None),
+    ):
+        with pytest.raises(RuntimeClosedError):
+            use()
+    assert queue.stats()["memory"]["live_bytes"] == 0
+    assert repr(x)
+
+
+def test_clear_caches_keeps_results(queue):
+    x = queue.upload(np.ones(4, np.float32))
+    total = add(queue, x, x, 4)
+    queue.clear_caches()
+    assert queue.stats()["bind_groups"]["entries"] == 0
+    assert queue.stats()["pipelines"]["entries"] == 0
+    assert np.array_equal(values(queue, add(queue, total, x, 4), 4), np.full(4, 3))
+
+
+def test_synchronous_mode_waits_after_each_operation(queue, monkeypatch):
+    monkeypatch.setenv("TENFERRO_SYNC", "1")
+    other = Queue(queue.device)
+    x = other.upload(np.ones(4, np.float32))
+    add(other, x, x, 4)
+    assert other.stats()["queue"]["submits"] == 1
+    other.close()
+    monkeypatch.setenv("TENFERRO_SYNC", "yes")
+    with pytest.raises(EnvironmentVariableError, match="TENFERRO_SYNC"):
+        Queue(queue.device)
+
+
+@pytest.mark.parametrize("count", [0, 1, 65535, 65536, 10**6, 65535**2, 65535**2 + 1, 10**12])
+def test_fold_workgroups_covers_without_much_surplus(count):
+    x, y, z = fold_workgroups(count, 65535)
+    assert max(x, y, z) <= 65535
+    assert count <= x * y * z <= count + y * z + x * y
+
+
+def test_fold_workgroups_refuses_the_impossible():
+    with pytest.raises(ValueError, match="workgroups"):
+        fold_workgroups(11**3, 10)
