@@ -1,0 +1,1 @@
+"""Measurements of the library; ``python -m benchmarks`` runs them all."""

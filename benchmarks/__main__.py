@@ -1,0 +1,5 @@
+"""`python -m benchmarks`: every benchmark there is."""
+
+from .host_cost import main
+
+main()
