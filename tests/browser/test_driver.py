@@ -203,13 +203,15 @@ limits = devices.open_device(limits='browser').limits
 def test_a_lost_device_is_reported_and_can_be_opened_again(run):
     assert run("""
 import asyncio
-queue = open_queue()
+# Not the device that other tests share.
+await browser.initialize(default_limits=True)
+queue = Queue(devices.open_device(limits='browser'))
 x = queue.upload(np.ones(4, np.float32))
 queue.device.driver._device.device.destroy()
 await asyncio.sleep(0.1)
 error = caught(lambda: queue.read(add(queue, x, x, 4), 0, 16))[0]
-await browser.initialize()
-fresh = open_queue()
+await browser.initialize(default_limits=True)
+fresh = Queue(devices.open_device(limits='browser'))
 y = fresh.upload(np.ones(4, np.float32))
 [error, fresh.read(add(fresh, y, y, 4), 0, 16).view(np.float32).tolist()]
 """) == ["DeviceLostError", [2.0] * 4]
