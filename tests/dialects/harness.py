@@ -1,4 +1,4 @@
-"""Runs one WGSL expression of dialect functions over arrays, on the current Vulkan adapter.
+"""Runs one WGSL expression of dialect functions over arrays, on a chosen adapter.
 
 Tests of dialects and `measure_ulp.py` use it. It knows the assembler and public wgpu only, so that
 a wrong result here is the dialect's and not the backend's.
@@ -42,12 +42,32 @@ fn main(
 """
 
 
+_chosen_adapter = ""
+
+
+def use_adapter(name_part: str) -> None:
+    """Run what follows on the first adapter whose name holds `name_part` ("llvmpipe"); "": any.
+
+    Raises:
+        LookupError: there is no such adapter.
+    """
+    global _chosen_adapter
+    _device(name_part)
+    _chosen_adapter = name_part
+
+
 @cache
+def _device(name_part: str) -> Any:
+    for adapter in wgpu.gpu.enumerate_adapters_sync():
+        if name_part in adapter.info["device"]:
+            wanted = [name for name in ("shader-f64", "shader-int64") if name in adapter.features]
+            return adapter.request_device_sync(required_features=wanted)
+    raise LookupError(f"no adapter called {name_part!r}")
+
+
 def device() -> Any:
-    """Return the device of the current adapter, with the 64-bit features it has."""
-    adapter = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
-    wanted = [name for name in ("shader-f64", "shader-int64") if name in adapter.features]
-    return adapter.request_device_sync(required_features=wanted)
+    """Return the device of the chosen adapter, with the 64-bit features it has."""
+    return _device(_chosen_adapter)
 
 
 def adapter_name() -> str:
@@ -93,9 +113,9 @@ def _dialects_by_name(source: str) -> str:
 
 
 @cache
-def _pipeline(wgsl: str) -> Any:
-    module = device().create_shader_module(code=wgsl)
-    return device().create_compute_pipeline(
+def _pipeline(name_part: str, wgsl: str) -> Any:
+    module = _device(name_part).create_shader_module(code=wgsl)
+    return _device(name_part).create_compute_pipeline(
         layout="auto", compute={"module": module, "entry_point": "main"}
     )
 
@@ -115,7 +135,7 @@ def _run(
     buffers.append(device().create_buffer(size=size * output_dtype.itemsize, usage=storage))
     params = np.array([0, size, 0, 0], dtype=np.uint32)
     uniform = device().create_buffer_with_data(data=params, usage=wgpu.BufferUsage.UNIFORM)
-    pipeline = _pipeline(wgsl)
+    pipeline = _pipeline(_chosen_adapter, wgsl)
     groups = [
         device().create_bind_group(
             layout=pipeline.get_bind_group_layout(index),
