@@ -1,0 +1,126 @@
+"""Derivatives where there is a choice or a trap: ties, bounds, zeros, NaN, repeated indices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tenferro_wgpu as tw
+
+NAN, INF = np.nan, np.inf
+
+#: name: (function, points, gradients of its sum)
+ROWS = {
+    "maximum, tie": (tw.maximum, ([1, 2, 3], [3, 2, 1]), ([0, 0.5, 1], [1, 0.5, 0])),
+    "maximum, NaN": (tw.maximum, ([NAN, 2], [1, NAN]), ([0, 0], [0, 0])),
+    "minimum, tie": (tw.minimum, ([1, 2, 3], [3, 2, 1]), ([1, 0.5, 0], [0, 0.5, 1])),
+    "clip, closed interval": (
+        lambda x: tw.clip(x, -1.0, 1.0), ([-2, -1, 0, 1, 2],), ([0, 1, 1, 1, 0],),
+    ),
+    "clip, active bounds": (
+        tw.clip, ([-2, 0, 2], [-1, -1, -1], [1, 1, 1]), ([0, 1, 0], [1, 0, 0], [0, 0, 1]),
+    ),
+    "max, tie": (tw.max, ([3, 1, 3, 3],), ([1 / 3, 0, 1 / 3, 1 / 3],)),
+    "min, tie": (tw.min, ([3, 1, 3, 1],), ([0, 0.5, 0, 0.5],)),
+    "max, infinite": (tw.max, ([INF, 1, INF],), ([0.5, 0, 0.5],)),
+    "max, NaN": (tw.max, ([1, NAN, 3],), ([0, 0, 0],)),
+    "prod, one zero": (tw.prod, ([2, 0, 3],), ([0, 6, 0],)),
+    "prod, two zeros": (tw.prod, ([0, 4, 0],), ([0, 0, 0],)),
+    "abs at 0": (tw.abs, ([-2, 0, 2],), ([-1, 0, 1],)),
+    "sign": (tw.sign, ([-2, 0, 2],), ([0, 0, 0],)),
+    "sqrt at 0": (tw.sqrt, ([0, 4],), ([INF, 0.25],)),
+    "pow, base 0": (tw.pow, ([0, 0, 0], [0, 1, 2]), ([0, 1, 0], [0, 0, 0])),
+    "pow, negative base": (lambda x: x**3, ([-2, 0],), ([12, 0],)),
+    "where, the branch not taken": (
+        lambda x, y: tw.where(x > 0, x, y), ([1, -1], [NAN, 2]), ([1, 0], [0, 1]),
+    ),
+    "repeated indices": (lambda x: x[[0, 2, 0]], ([1, 2, 3],), ([2, 0, 1],)),
+    "indices of a tensor": (
+        lambda x: tw.take(x, tw.argmax(x)), ([1, 3, 2],), ([0, 1, 0],),
+    ),
+    "out of bounds, filled": (
+        lambda x: tw.where(tw.asarray([True, False]), tw.take(x, [1, 9], mode="fill"), 0.0),
+        ([1, 2],), ([0, 1],),
+    ),
+    "out of bounds, clipped": (
+        lambda x: tw.take(x, [1, 9], mode="clip"), ([1, 2],), ([0, 2],),
+    ),
+    "an operand that is repeated": (lambda x: tw.broadcast_to(x, (5, 2)), ([1, 2],), ([5, 5],)),
+    "an operand used twice": (lambda x: x * x + x, ([1, 2],), ([3, 5],)),
+    "division by 0": (lambda x, y: x / y, ([1, 0], [INF, 2]), ([0, 0.5], [0, 0])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ROWS)
+def test_gradient(rt, name, dtype):
+    function, points, gradients = ROWS[name]
+    variables = [rt.variable_from(np.array(point, dtype)) for point in points]
+    tw.sum(function(*variables)).backward()
+    for x, expected in zip(variables, gradients, strict=True):
+        np.testing.assert_allclose(x.grad.numpy(), np.array(expected, dtype), rtol=1e-6)
+
+
+#: A direction of 0 across an infinite slope, or through NaN, has no tangent.
+WITHOUT_TANGENT = {"sqrt at 0", "maximum, NaN", "max, NaN"}
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if name not in WITHOUT_TANGENT])
+def test_tangent(cpu, name):
+    function, points, gradients = ROWS[name]
+    primals = [cpu.constant_from(np.array(point, "float64")) for point in points]
+    for position, expected in enumerate(gradients):
+        for index in np.ndindex(np.shape(expected)):
+            directions = [np.zeros(np.shape(point)) for point in points]
+            directions[position][index] = 1.0
+            _, tangent = tw.jvp(function, primals, [cpu.constant_from(d) for d in directions])
+            assert float(tw.sum(tangent)) == pytest.approx(np.array(expected)[index])
+
+
+def test_a_nan_cotangent_does_not_enter_the_branch_not_taken(rt):
+    x, y = rt.variable_from([1.0, 2.0]), rt.variable_from([3.0, 4.0])
+    out = tw.where(rt.constant_from([True, False]), x, y)
+    out.backward(gradient=rt.constant_from([1.0, NAN]))
+    np.testing.assert_array_equal(x.grad.numpy(), [1, 0])
+    np.testing.assert_array_equal(y.grad.numpy(), [0, NAN])
+
+
+def test_tangent_and_update_out_of_bounds_are_zero(rt):
+    x, t = rt.constant_from([1.0, 2.0]), rt.constant_from([5.0, 7.0])
+    out, tangent = tw.jvp(lambda x: tw.take(x, [1, 9], mode="fill"), (x,), (t,))
+    np.testing.assert_array_equal(out.numpy(), [2, NAN])
+    np.testing.assert_array_equal(tangent.numpy(), [7, 0])
+    updates = rt.variable_from([1.0, 2.0])
+    tw.scatter_add(x, [9, 0], updates, mode="fill").sum().backward()
+    np.testing.assert_array_equal(updates.grad.numpy(), [0, 1])
+
+
+def test_gradients_keep_the_dtype_of_their_tensor(rt):
+    x = rt.variable_from(np.float32([1, 2]))
+    y = rt.variable_from(np.float64([3, 4]))
+    (x * y * rt.constant_from([2, 3])).sum().backward()
+    assert x.grad.dtype == "float32" and y.grad.dtype == "float64"
+    np.testing.assert_array_equal(x.grad.numpy(), [6, 12])
+    np.testing.assert_array_equal(y.grad.numpy(), [2, 6])
+
+
+def test_a_real_tensor_gets_the_real_part(cpu):
+    x = cpu.variable_from([1.0, 2.0])
+    z = cpu.constant_from(np.array([1 + 2j, 3 - 1j]))
+    tw.real(x * z).sum().backward()
+    assert x.grad.dtype == "float32"
+    np.testing.assert_array_equal(x.grad.numpy(), [1, 3])
+
+
+def test_the_gradient_of_the_squared_modulus_is_twice_z(cpu):
+    values = np.array([1 + 2j, 3 - 1j])
+    z = cpu.variable_from(values)
+    tw.real(z * tw.conj(z)).sum().backward()
+    np.testing.assert_allclose(z.grad.numpy(), 2 * values)
+
+
+def test_integers_and_comparisons_carry_no_derivative(rt):
+    x = rt.variable_from([1.0, 2.0])
+    assert not (x > 1).requires_grad
+    assert not tw.argmax(x).requires_grad
+    assert not x.astype(tw.int32).requires_grad
