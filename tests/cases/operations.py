@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,8 @@ class Case:
     reference: Callable[..., Any]
     dtypes: tuple[str, ...]
     ulps: float = 0
-    options: dict[str, Any] = field(default_factory=dict)
+    #: Whether the sign of a zero result is the platform's choice in NumPy too.
+    any_zero: bool = False
 
 
 def _sign(x):
@@ -58,8 +59,8 @@ BINARY = {
     "multiply": Case(tw.multiply, np.multiply, NUMBERS),
     "divide": Case(tw.divide, np.divide, FLOATS),
     "pow": Case(tw.pow, np.power, FLOATS, ulps=4),
-    "maximum": Case(tw.maximum, np.maximum, ALL),
-    "minimum": Case(tw.minimum, np.minimum, ALL),
+    "maximum": Case(tw.maximum, np.maximum, ALL, any_zero=True),
+    "minimum": Case(tw.minimum, np.minimum, ALL, any_zero=True),
     "equal": Case(tw.equal, np.equal, ALL),
     "not_equal": Case(tw.not_equal, np.not_equal, ALL),
     "less": Case(tw.less, np.less, ALL),
@@ -70,41 +71,69 @@ BINARY = {
     "logical_or": Case(tw.logical_or, np.logical_or, ("bool",)),
 }
 
+#: Sums of uint32 widen to uint64, which WebGPU does not have yet.
+SUMMABLE = tuple(dtype for dtype in ALL if dtype != "uint32")
+
 #: Reductions: reference with axis=, run over several axes of several layouts.
 REDUCTIONS = {
-    "sum": Case(tw.sum, np.sum, ALL, ulps=16),
-    "prod": Case(tw.prod, np.prod, ALL, ulps=16),
-    "max": Case(tw.max, np.max, ALL),
-    "min": Case(tw.min, np.min, ALL),
+    "sum": Case(tw.sum, np.sum, SUMMABLE, ulps=16),
+    "prod": Case(tw.prod, np.prod, SUMMABLE, ulps=16),
+    "max": Case(tw.max, np.max, ALL, any_zero=True),
+    "min": Case(tw.min, np.min, ALL, any_zero=True),
     "mean": Case(tw.mean, np.mean, FLOATS, ulps=16),
 }
 
 __all__ = ["BINARY", "Case", "INTEGERS", "REDUCTIONS", "UNARY"]
 
 
-def assert_close(got: np.ndarray, want: np.ndarray, ulps: float, what: str = "") -> None:
-    """Same dtype and shape, and equal within `ulps`; NaN equals NaN, zeros keep their sign."""
+def assert_close(
+    got: np.ndarray,
+    want: np.ndarray,
+    ulps: float,
+    what: str = "",
+    *,
+    any_zero: bool = False,
+    may_flush: bool = False,
+) -> None:
+    """Same dtype and shape, and equal within `ulps`; NaN equals NaN, zeros keep their sign.
+
+    `may_flush` accepts 0 for a subnormal float32 on an adapter whose hardware flushes.
+    """
     want = np.asarray(want)
     assert got.dtype == want.dtype, f"{what}: dtype {got.dtype}, expected {want.dtype}"
     assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
     if got.dtype.kind != "f":
         np.testing.assert_array_equal(got, want, err_msg=what)
         return
+    limits = np.finfo(got.dtype)
     with np.errstate(all="ignore"):
         nan = np.isnan(want)
         same = (got == want) | (nan & np.isnan(got))
-        if ulps == 0:
+        if ulps == 0 and not any_zero:
             same &= nan | (np.signbit(got) == np.signbit(want))
-        else:
+        elif ulps:
             finite = np.isfinite(want) & np.isfinite(got)
             same |= finite & (np.abs(got - want) <= ulps * np.spacing(np.abs(want)))
             # A result just past the largest number may round either way.
-            limit = np.finfo(got.dtype).max
-            same |= (np.abs(want) >= limit) & (np.abs(got) >= limit * (1 - ulps * 2e-7))
+            same |= (np.abs(want) >= limits.max) & (np.abs(got) >= limits.max * (1 - ulps * 2e-7))
+        if may_flush and got.dtype == np.float32:
+            same |= (got == 0) & (np.abs(want) < limits.tiny)
     bad = np.flatnonzero(~same)
     assert bad.size == 0, (
         f"{what}: {bad.size} of {same.size} differ; first at {bad[0]}: "
         f"got {got.ravel()[bad[0]]!r}, expected {want.ravel()[bad[0]]!r}"
+    )
+
+
+def check(adapter: str, case: Case, got: np.ndarray, *arrays: np.ndarray, **options: Any) -> None:
+    """Compare a result of `case` on an adapter with NumPy's on the same host arrays."""
+    assert_close(
+        got,
+        reference(case, *arrays, **options),
+        case.ulps,
+        f"{case.ours.__name__} {arrays[0].dtype} {options or ''}",
+        any_zero=case.any_zero,
+        may_flush=adapter == "swiftshader",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases.operations import BINARY, UNARY, assert_close, reference
+from cases.operations import BINARY, UNARY, assert_close, check
 from cases.values import LAYOUTS, matrix, pairs, vector
 
 import tenferro_wgpu as tw
@@ -14,49 +14,48 @@ BINARY_ROWS = [(name, dtype) for name, case in BINARY.items() for dtype in case.
 
 
 @pytest.mark.parametrize(("name", "dtype"), UNARY_ROWS)
-def test_unary(rt, name, dtype):
+def test_unary(rt, adapter, name, dtype):
     case = UNARY[name]
     values = vector(dtype)
     got = case.ours(rt.constant_from(values)).numpy()
-    assert_close(got, reference(case, values), case.ulps, f"{name} {dtype}")
+    check(adapter, case, got, values)
 
 
 @pytest.mark.parametrize(("name", "dtype"), BINARY_ROWS)
-def test_binary(rt, name, dtype):
+def test_binary(rt, adapter, name, dtype):
     case = BINARY[name]
     first, second = pairs(dtype)
     got = case.ours(rt.constant_from(first), rt.constant_from(second)).numpy()
-    assert_close(got, reference(case, first, second), case.ulps, f"{name} {dtype}")
+    check(adapter, case, got, first, second)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("name", "dtype"), UNARY_ROWS)
-def test_unary_layouts(rt, name, dtype, layout):
+def test_unary_layouts(rt, adapter, name, dtype, layout):
     case = UNARY[name]
     on_host, on_device = LAYOUTS[layout]
     values = matrix(dtype)
     got = case.ours(on_device(rt.constant_from(values))).numpy()
-    assert_close(got, reference(case, on_host(values)), case.ulps, f"{name} {dtype} {layout}")
+    check(adapter, case, got, on_host(values))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("name", "dtype"), BINARY_ROWS)
-def test_binary_layouts(rt, name, dtype, layout):
+def test_binary_layouts(rt, adapter, name, dtype, layout):
     case = BINARY[name]
     on_host, on_device = LAYOUTS[layout]
     first, second = matrix(dtype, 3), matrix(dtype, 4)
     x, y = on_device(rt.constant_from(first)), on_device(rt.constant_from(second))
     got = case.ours(x, y).numpy()
-    want = reference(case, on_host(first), on_host(second))
-    assert_close(got, want, case.ulps, f"{name} {dtype} {layout}")
+    check(adapter, case, got, on_host(first), on_host(second))
 
 
 @pytest.mark.parametrize(("name", "dtype"), BINARY_ROWS)
-def test_binary_broadcasts(rt, name, dtype):
+def test_binary_broadcasts(rt, adapter, name, dtype):
     case = BINARY[name]
     first, second = matrix(dtype, 3)[:, :1], matrix(dtype, 4)[1]
     got = case.ours(rt.constant_from(first), rt.constant_from(second)).numpy()
-    assert_close(got, reference(case, first, second), case.ulps, f"{name} {dtype}")
+    check(adapter, case, got, first, second)
 
 
 CASTS = ["bool", "int32", "int64", "uint32", "float32", "float64"]
