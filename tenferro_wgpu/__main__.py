@@ -39,7 +39,7 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--steps", type=int, default=120, help="steps of descent (default: 120)")
     parser.add_argument(
-        "--size", type=int, default=320, help="longest side, larger is scaled down (default: 320)"
+        "--size", type=int, default=256, help="longest side, larger is scaled down (default: 256)"
     )
     parser.add_argument(
         "--output",
