@@ -152,7 +152,7 @@ def plan_contraction(work: Matrices, largest: int, packable: bool, busy: int) ->
     row_tiles, column_tiles = -(-work.m // rows), -(-work.n // columns)
     tiles = work.batches * row_tiles * column_tiles
     splits = max(1, min(-(-busy // tiles), work.k // SHORTEST_SPLIT))
-    chunk = -(-(-(-work.k // splits)) // 4) * 4
+    chunk = 4 * -(-work.k // (4 * splits))
     splits = -(-work.k // chunk)
     items = tiles * splits
     params = words(

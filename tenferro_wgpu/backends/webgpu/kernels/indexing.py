@@ -1,0 +1,231 @@
+"""Gather and scatter-add at indices that live on the device.
+
+Windows of extents `slice_sizes` start at ``indices[..., j]`` on axis ``axes[j]`` and at 0 on the
+other axes. With mode "raise" the kernels raise the queue's fault flag; nothing waits for it.
+Scatter-add sorts its entries by target row and adds each row's updates in their own order, so
+that collisions are exact and deterministic for every dtype, with or without atomics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
+from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
+from tenferro_wgpu.backends.webgpu.kernels.sorting import padded_pairs, sort_pairs
+from tenferro_wgpu.backends.webgpu.kernels.strides import words
+from tenferro_wgpu.errors import DTypeError, UnsupportedOperationError
+from tenferro_wgpu.layout import Layout
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+MODES = ("raise", "clip", "wrap", "fill")
+_INDEX_DTYPES = ("int32", "uint32", "int64")
+
+
+def _checked_indices(launcher: Launcher, indices: Tensor, mode: str, name: str) -> Tensor:
+    """Contiguous indices, of a dtype and a mode that the templates know."""
+    if mode not in MODES:
+        raise UnsupportedOperationError(
+            name, backend="webgpu", hint=f"mode={mode!r}; choose {', '.join(MODES)}"
+        )
+    if indices.dtype.name not in _INDEX_DTYPES:
+        raise DTypeError(name, f"indices are one of {', '.join(_INDEX_DTYPES)}", (indices.dtype,))
+    return launcher.contiguous(indices, name)
+
+
+def _fault_id(
+    launcher: Launcher, mode: str, name: str, axes: Sequence[int], shape: Sequence[int]
+) -> int:
+    """Announce a checked dispatch to the queue; 0 for the modes that never fail."""
+    if mode != "raise":
+        return 0
+    return launcher.queue.note_fault_check(name, axes, [shape[axis] for axis in axes])
+
+
+def window_axes(
+    layout: Layout, axes: Sequence[int], slice_sizes: Sequence[int]
+) -> tuple[tuple[int, int, int], ...]:
+    """Axes along which a window is longer than 1: (number of the indexed axis or -1, extent, stride).
+
+    Neighbours without an index merge where they are one run of memory.
+    """
+    found: list[tuple[int, int, int]] = []
+    for axis, extent in enumerate(slice_sizes):
+        if extent == 1:
+            continue
+        number = axes.index(axis) if axis in axes else -1
+        stride = layout.strides[axis]
+        if number < 0 and found and found[-1][0] < 0 and found[-1][2] == extent * stride:
+            found[-1] = (-1, found[-1][1] * extent, stride)
+        else:
+            found.append((number, extent, stride))
+    return tuple(found)
+
+
+@kernel("gather")
+def launch_gather(
+    launcher: Launcher,
+    name: str,
+    operands: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    outputs: tuple[ShapeDtype, ...],
+) -> tuple[Tensor, ...]:
+    """Windows of an operand, shape batch + slice_sizes."""
+    x, indices = operands
+    axes, slice_sizes, mode = tuple(params["axes"]), params["slice_sizes"], params["mode"]
+    indices = _checked_indices(launcher, indices, mode, name)
+    result = launcher.empty(outputs[0], name)
+    if result.size == 0:
+        return (result,)
+    bits = launcher.bits_dialect(x.dtype)
+    window = window_axes(x.layout, axes, slice_sizes)
+    numbers = tuple(number for number, _, _ in window)
+    block = [
+        0, result.size, prod(slice_sizes), _fault_id(launcher, mode, name, axes, x.shape),
+        x.layout.offset, *_fill_bits(launcher, x.dtype),
+    ]  # fmt: skip
+    for axis in axes:
+        extent = x.shape[axis]
+        block += [max(extent, 1), extent - slice_sizes[axis], x.layout.strides[axis]]
+    for _, extent, stride in window:
+        block += [extent, stride]
+    index_dialect = launcher.dialect(indices.dtype)
+    raising = ("read_write",) if mode == "raise" else ()
+    pipeline = launcher.pipeline(
+        "indexing/gather",
+        (bits.name, index_dialect.name, mode, len(axes), numbers),
+        {
+            "T": bits,
+            "I": index_dialect,
+            "mode": mode,
+            "indexed": len(axes),
+            "window_axes": numbers,
+        },
+        bindings=("read", "read", "read_write", *raising),
+        params_words=len(block),
+    )
+    buffers = [launcher.buffer(x), launcher.buffer(indices), result.handle]
+    if raising:
+        buffers.append(launcher.queue.fault_buffer)
+    launcher.queue.dispatch(
+        pipeline, buffers, words(block), launcher.groups(workgroup_count(result.size, WORKGROUP)),
+        name, (result.handle,),
+    )  # fmt: skip
+    return (result,)
+
+
+def _fill_bits(launcher: Launcher, dtype: Any) -> tuple[int, int]:
+    """Bits of what "fill" gathers from outside: NaN where the dtype has one, else 0."""
+    handle = launcher.backend.scalar(float("nan") if dtype.kind == "f" else 0, dtype).handle
+    return handle.low, handle.high
+
+
+@kernel("scatter_add")
+def launch_scatter_add(
+    launcher: Launcher,
+    name: str,
+    operands: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    outputs: tuple[ShapeDtype, ...],
+) -> tuple[Tensor, ...]:
+    """`x` plus the windows of `updates` (shape batch + slice_sizes) at their places."""
+    x, indices, updates = operands
+    axes, mode = tuple(params["axes"]), params["mode"]
+    indices = _checked_indices(launcher, indices, mode, name)
+    batch_ndim = indices.ndim - 1
+    slice_sizes = updates.shape[batch_ndim:]
+    if x.size == 0 or updates.size == 0:
+        return launch_elementwise(launcher, "copy", (x,), {}, outputs)
+    inner_axes = [axis for axis in range(x.ndim) if axis not in axes]
+    order = (
+        *range(batch_ndim),
+        *(batch_ndim + axis for axis in axes),
+        *(batch_ndim + axis for axis in inner_axes),
+    )
+    rows = launcher.contiguous(updates.with_layout(updates.layout.transpose(order)), name)
+    window = prod(slice_sizes[axis] for axis in axes)
+    entries = prod(indices.shape[:-1]) * window
+    pairs = padded_pairs(entries)
+    keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries, pairs)
+    sort_pairs(launcher, keys, pairs, name)
+    result = launcher.empty(outputs[0], name)
+    target = launcher.contiguous(x, name)
+    T = launcher.dialect(x.dtype)
+    segments = target_segments(x.shape, axes, slice_sizes)
+    block = [0, result.size, entries, prod(slice_sizes[axis] for axis in inner_axes)]
+    for _, extent, extent_of_window in segments:
+        block += [extent, extent_of_window]
+    kinds = tuple(kind for kind, _, _ in segments)
+    pipeline = launcher.pipeline(
+        "indexing/scatter_sum",
+        (T.name, kinds),
+        {"T": T, "segments": kinds},
+        bindings=("read", "read", "read", "read_write"),
+        params_words=len(block),
+    )
+    launcher.queue.dispatch(
+        pipeline,
+        (target.handle, rows.handle, keys, result.handle),
+        words(block),
+        launcher.groups(workgroup_count(result.size, WORKGROUP)),
+        name,
+        (result.handle,),
+    )
+    return (result,)
+
+
+def target_segments(
+    shape: Sequence[int], axes: Sequence[int], slice_sizes: Sequence[int]
+) -> tuple[tuple[str, int, int], ...]:
+    """Axes of a scatter's target as ("row" or "inner", extent, window), neighbours merged."""
+    segments: list[tuple[str, int, int]] = []
+    for axis, extent in enumerate(shape):
+        window = slice_sizes[axis]
+        kind = "row" if axis in axes else "inner"
+        last = segments[-1] if segments else None
+        if last is not None and last[0] == kind and (kind == "row" or window == extent):
+            segments[-1] = (kind, last[1] * extent, last[2] * window)
+        else:
+            segments.append((kind, extent, window))
+    return tuple(segments)
+
+
+def _target_rows(
+    launcher: Launcher,
+    name: str,
+    shape: Sequence[int],
+    indices: Tensor,
+    axes: tuple[int, ...],
+    slice_sizes: Sequence[int],
+    mode: str,
+    entries: int,
+    pairs: int,
+) -> Any:
+    """Queue the kernel that pairs each entry with its row (in C order of the indexed axes)."""
+    keys = launcher.empty_buffer(8 * pairs, name)
+    window = prod(slice_sizes[axis] for axis in axes)
+    block = [0, entries, window, _fault_id(launcher, mode, name, axes, shape), pairs]
+    for axis in axes:
+        weight = prod(shape[other] for other in axes if other > axis)
+        extent = shape[axis]
+        block += [extent, extent - slice_sizes[axis], weight, slice_sizes[axis]]
+    index_dialect = launcher.dialect(indices.dtype)
+    raising = ("read_write",) if mode == "raise" else ()
+    pipeline = launcher.pipeline(
+        "indexing/scatter_keys",
+        (index_dialect.name, mode, len(axes)),
+        {"I": index_dialect, "mode": mode, "indexed": len(axes)},
+        bindings=("read", "read_write", *raising),
+        params_words=len(block),
+    )
+    buffers = [launcher.buffer(indices), keys]
+    if raising:
+        buffers.append(launcher.queue.fault_buffer)
+    launcher.queue.dispatch(
+        pipeline, buffers, words(block), launcher.groups(workgroup_count(pairs, WORKGROUP)),
+        name, (keys,),
+    )  # fmt: skip
+    return keys
