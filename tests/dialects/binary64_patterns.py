@@ -150,7 +150,7 @@ def ternary_bits(
 
 
 def _scaled_integers(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite numbers as (signed Python integers, exponents): value = integer * 2^exponent."""
+    """Return finite numbers as signed Python integers times powers of two (the exponents)."""
     field = exponent_field(bits)
     fraction = (bits & np.uint64((1 << 52) - 1)).astype(np.int64)
     magnitude = np.where(field > 0, fraction | (1 << 52), fraction)
