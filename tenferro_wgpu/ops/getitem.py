@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, IndexOutOfBoundsError, UnsupportedOperationError
+from ..errors import AxisError, DTypeError, IndexOutOfBoundsError, UnsupportedOperationError
 from . import structural, views
 from .calling import broadcast_shapes, cast_to, lift
 from .indexing import index_array, picked, prepared_indices
@@ -26,7 +26,8 @@ def getitem(x: Any, key: Any, /) -> Any:
     ndarray, or a tuple of these.  Host indices are checked at the call.
 
     Raises:
-        IndexOutOfBoundsError: for an index outside its axis, or more indices than axes.
+        IndexOutOfBoundsError: for an index outside its axis.
+        AxisError: for more indices than axes.
         UnsupportedOperationError: for boolean masks.
 
     >>> import tenferro_wgpu as tw
@@ -46,10 +47,10 @@ def getitem(x: Any, key: Any, /) -> Any:
 def _expand_ellipsis(items: list[Any], ndim: int) -> list[Any]:
     consumed = sum(1 for item in items if item is not None and item is not Ellipsis)
     if consumed > ndim:
-        raise IndexError(f"getitem: {consumed} indices for a tensor of {ndim} axes")
+        raise AxisError("getitem", f"{consumed} indices for a tensor of {ndim} axes", ndim=ndim)
     dots = [place for place, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
-        raise IndexError("getitem: an index can have only one ellipsis")
+        raise AxisError("getitem", "an index can have only one ellipsis", ndim=ndim)
     place = dots[0] if dots else len(items)
     # Kept in the list: an ellipsis separates index arrays even where it stands for no axis.
     return [*items[:place], Ellipsis, *[slice(None)] * (ndim - consumed), *items[place + 1 :]]

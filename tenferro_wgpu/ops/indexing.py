@@ -130,9 +130,9 @@ SCATTER_ADD: Primitive = Primitive(
 
 
 def check_mode(op: str, mode: str) -> None:
-    """Raise ShapeError unless `mode` is one of the four."""
+    """Raise ValueError unless `mode` is one of the four."""
     if mode not in MODES:
-        raise ShapeError(op, f"mode must be one of {MODES}, got {mode!r}")
+        raise ValueError(f"{op}: mode must be one of {MODES}, got {mode!r}")
 
 
 def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
@@ -145,9 +145,7 @@ def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def prepared_indices(
-    op: str, x: Value, indices: Any, axis: int, mode: str, size: int = 1
-) -> tuple[Value, str]:
+def prepared_indices(op: str, x: Value, indices: Any, axis: int, mode: str) -> tuple[Value, str]:
     """An index tensor for the kernels and the mode they need.
 
     Host indices in mode "raise" are checked and wrapped here, so that the kernel need not.
@@ -159,9 +157,8 @@ def prepared_indices(
             indices = cast_to(indices, int64)
         return indices, mode
     array = index_array(op, indices)
-    limit = x.shape[axis] - size + 1
     if mode == "raise":
-        outside = (array < -x.shape[axis]) | (array >= limit)
+        outside = (array < -x.shape[axis]) | (array >= x.shape[axis])
         if outside.any():
             raise IndexOutOfBoundsError(
                 op, index=int(array[outside].flat[0]), axis=axis, size=x.shape[axis]
@@ -293,7 +290,8 @@ def scatter_add(
     """A tensor with `updates` added at given indices along an axis: the transpose of `take`.
 
     `updates` broadcasts to the shape of `x` with the shape of `indices` in place of the axis.
-    Repeated indices accumulate, in a fixed order.
+    Repeated indices accumulate, in a fixed order.  Dtypes promote; `mode` as in `gather`, except
+    that "fill" drops what is out of bounds.
 
     >>> import tenferro_wgpu as tw
     >>> tw.scatter_add(tw.zeros(3), [0, 2, 0], tw.asarray([1.0, 2.0, 4.0])).tolist()

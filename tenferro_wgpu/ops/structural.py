@@ -34,7 +34,8 @@ def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
     when reading and when placing.  A view where strides allow, else a copy.
 
     Raises:
-        ShapeError: if the numbers of elements differ, or for another `order`.
+        ShapeError: if the numbers of elements differ.
+        ValueError: for another `order`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.reshape(tw.asarray([1.0, 2.0, 3.0, 4.0]), (2, -1)).tolist()
@@ -58,7 +59,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
     if order == "C":
         return views.reshaped(value, target)
     if order != "F":
-        raise ShapeError("reshape", f'order must be "C" or "F", got {order!r}')
+        raise ValueError(f'reshape: order must be "C" or "F", got {order!r}')
     return _reversed_axes(views.reshaped(_reversed_axes(value), target[::-1]))
 
 

@@ -38,6 +38,7 @@ BOTH = {
     "take": lambda xp, x: xp.take(x, PICK, axis=1),
     "take, first axis": lambda xp, x: xp.take(x, [1, 0, 1], axis=0),
     "take, flat": lambda xp, x: xp.take(x, PICK),
+    "take, nothing": lambda xp, x: xp.take(x, np.zeros((0, 2), int), axis=1),
     "take, one": lambda xp, x: xp.take(x, 1, axis=-1),
     "take, clip": lambda xp, x: xp.take(x, [-7, 1, 9], axis=1, mode="clip"),
     "take, wrap": lambda xp, x: xp.take(x, [-7, 1, 9], axis=1, mode="wrap"),
@@ -91,6 +92,8 @@ KEYS = {
     "array and new axis": ([0], None, [1, 2]),
     "arrays that broadcast": ([[0], [1]], [0, 2]),
     "array and step": ([1, 0], slice(None, None, -2)),
+    "no indices": [],
+    "no indices beside an integer": (1, []),
 }
 
 
