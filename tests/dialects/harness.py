@@ -76,8 +76,8 @@ def adapter_name() -> str:
 
 
 def has_native_f64() -> bool:
-    """Return whether the device compiles f64 (the dialect f64n)."""
-    return "shader-f64" in device().features
+    """Return whether the device compiles what the dialect f64n uses."""
+    return {"shader-f64", "shader-int64"} <= set(device().features)
 
 
 def evaluate(

@@ -1,0 +1,196 @@
+"""The module assembler: which fragments a module gets, in which order, and what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import jinja2
+import numpy as np
+import pytest
+from harness import device
+
+from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
+from tenferro_wgpu.backends.webgpu.shaders import (
+    Library,
+    clear_module_cache,
+    library,
+    module_cache_info,
+    parameter_name,
+    render_module,
+    render_source,
+    shaders_root,
+    split_declarations,
+    strip_comments,
+    supports,
+)
+from tenferro_wgpu.errors import UnsupportedOperationError
+
+KERNEL = """
+@group(0) @binding(0) var<storage, read_write> output: array<{{ T.storage }}>;
+@compute @workgroup_size(1)
+fn main() { output[0] = {{ T.store }}({{ T.exp }}({{ T.load }}(output[0]))); }
+"""
+
+
+def rendered(space: str = "uniform", source: str = KERNEL, **context: object) -> str:
+    context = {"T": dialect("f32"), **context}
+    return render_source(source, params_words=6, params_space=space, **context)  # type: ignore[arg-type]
+
+
+def names(wgsl: str) -> list[str]:
+    return [name for name, _ in split_declarations(wgsl)]
+
+
+def test_only_what_is_reached_is_emitted_once_in_library_order() -> None:
+    declared = names(rendered())
+    assert declared[:3] == ["Params", "params", "tf_runtime_zero"]
+    fragments = declared[3:-2]
+    assert "tf_exp_f32" in fragments and "tf_scale_f32" in fragments  # reached through tf_exp_f32
+    assert "tf_log_f32" not in fragments
+    assert len(set(declared)) == len(declared)
+    order = [library().fragments[name].order for name in fragments]
+    assert order == sorted(order)
+
+
+def test_text_is_the_same_in_every_process() -> None:
+    script = (
+        "from tenferro_wgpu.backends.webgpu.shaders import render_source\n"
+        "from tenferro_wgpu.backends.webgpu.dialects import dialect\n"
+        f"print(render_source({KERNEL!r}, params_words=6, params_space='uniform', "
+        "T=dialect('f32')), end='')"
+    )
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(shaders_root().parent)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert texts == {rendered()}
+
+
+def test_both_params_spaces() -> None:
+    assert "var<immediate> params: Params;" in rendered("immediate")
+    assert "@group(1) @binding(0) var<uniform> params: Params;" in rendered()
+    assert "p1: vec4<u32>" in rendered() and "p2:" not in rendered()
+    with pytest.raises(ValueError, match="params_space"):
+        rendered("storage")
+
+
+def test_params_always_hold_the_zero() -> None:
+    text = render_source("const tf_unused = 1u;", params_words=0, params_space="uniform")
+    assert "p0: vec4<u32>" in text
+
+
+@pytest.mark.parametrize(("word", "name"), [(0, "params.p0.x"), (7, "params.p1.w")])
+def test_parameter_names(word: int, name: str) -> None:
+    assert parameter_name(word) == name
+    assert name in rendered(source=f"fn main() {{ let x = {{{{ param({word}) }}}}; }}")
+
+
+def test_a_function_the_dialect_lacks_is_named() -> None:
+    with pytest.raises(UnsupportedOperationError, match="tf_exp_bool") as caught:
+        rendered(T=dialect("bool"))
+    assert caught.value.dtype == "bool"
+    assert not supports(dialect("bool"), "exp")
+    assert supports(dialect("f32"), "exp")
+    with pytest.raises(UnsupportedOperationError, match="nothing"):
+        dialect("nothing")
+
+
+def test_a_name_the_context_lacks_is_an_error() -> None:
+    with pytest.raises(jinja2.UndefinedError, match="absent"):
+        rendered(source="{{ absent }}")
+    with pytest.raises(jinja2.TemplateNotFound):
+        render_module("no/such", params_words=1, params_space="uniform")
+
+
+def test_dialects_inside_containers_become_views() -> None:
+    source = "fn main() { {{ pair[0].add }}(x); {{ table.y.neg }}(x); }"
+    text = rendered(source=source, pair=[dialect("f32")], table={"y": dialect("i32")})
+    assert "tf_add_f32(x); tf_neg_i32(x);" in text
+
+
+def test_comments_are_gone_and_name_nothing() -> None:
+    text = rendered(source="// tf_log_f32\n/* tf_sin_f32 */ fn main() {} // end\n")
+    assert "//" not in text and "tf_log_f32" not in text and "tf_sin_f32" not in text
+    assert strip_comments("a; // b\n\n\n  c;\n") == "a;\n  c;\n"
+
+
+def test_declarations_are_split() -> None:
+    text = """
+    struct TfPair { first: u32, second: array<u32, 2> };
+    const tf_table = array<u32, 2>(1u, 2u);
+    alias TfWord = u32;
+    @must_use fn tf_f(x: u32) -> u32 { if (x > 1u) { return 2u; } return x; }
+    var<private> tf_state: u32;
+    """
+    assert names(text) == ["TfPair", "tf_table", "TfWord", "tf_f", "tf_state"]
+    with pytest.raises(ValueError, match="ends inside"):
+        split_declarations("fn tf_f() { return; ")
+    with pytest.raises(ValueError, match="not a WGSL declaration"):
+        split_declarations("return 1u;")
+
+
+def test_names_are_unique_and_ours() -> None:
+    with pytest.raises(ValueError, match="already declared in one"):
+        Library([("one", "fn tf_f() {}"), ("two", "fn tf_f() {}")])
+    with pytest.raises(ValueError, match="exp does not begin"):
+        Library([("one", "fn exp() {}")])
+    assert Library([("one", "fn tf_f() { tf_g(); }")]).unknown_names() == {"tf_f": ["tf_g"]}
+
+
+def test_the_library_names_only_what_it_declares() -> None:
+    assert library().unknown_names() == {}
+
+
+def test_every_pair_of_dialects_has_a_cast() -> None:
+    names = [entry.name for entry in DIALECTS]
+    missing = [
+        (source, target)
+        for source in names
+        for target in names
+        if f"tf_cast_{source}_{target}" not in library().names
+        and {source, target} != {"f64s", "f64n"}  # no device holds both
+    ]
+    assert missing == []
+
+
+def test_dtypes_find_their_dialects() -> None:
+    assert dialect_for(np.dtype(np.float32), frozenset()).name == "f32"
+    assert dialect_for(np.dtype(np.int64), frozenset()).name == "i64s"
+    assert dialect_for(np.dtype(np.float64), frozenset()).name == "f64s"
+    assert dialect_for(np.dtype(np.float64), frozenset({"f64n"})).name == "f64n"
+    assert dialect("bool").storage_dtype == np.uint32 and dialect("bool").dtype == np.bool_
+    with pytest.raises(UnsupportedOperationError, match="complex64"):
+        dialect_for(np.dtype(np.complex64), frozenset())
+
+
+def test_rendered_modules_are_cached_and_cleared() -> None:
+    clear_module_cache()
+    template = next(
+        path.relative_to(shaders_root()).as_posix()
+        for path in sorted((shaders_root() / "dtypes").glob("i32.wgsl.j2"))
+    )
+    for _ in range(3):
+        render_module(template, params_words=1, params_space="uniform", T=dialect("i32"))
+    info = module_cache_info()
+    assert (info.hits, info.misses, info.entries) == (2, 1, 1) and info.limit
+    clear_module_cache()
+    assert module_cache_info().entries == 0
+
+
+def test_all_fragments_compile_together(dialect_device: str) -> None:
+    native = {"shader-f64", "shader-int64"} <= set(device().features)
+    fragments = [
+        each
+        for each in library().fragments.values()
+        if native or not each.name.endswith("_f64n") and "f64n" not in each.text
+    ]
+    prelude = "struct Params { p0: vec4<u32> }\nvar<private> params: Params;\n"
+    zero = "fn tf_runtime_zero() -> u32 { return params.p0.x; }\n"
+    device().create_shader_module(code=prelude + zero + "\n".join(each.text for each in fragments))
