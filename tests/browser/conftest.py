@@ -18,6 +18,14 @@ from pyodide_page import REPOSITORY, Page, missing
 from selenium import webdriver
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep these tests in one worker: each further one would start a browser and a Pyodide."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            if item.path.parent == REPOSITORY / "tests" / "browser":
+                item.add_marker(pytest.mark.xdist_group("browser"))
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[webdriver.Chrome]:
     """Headless Chromium with a fresh profile, for the session."""

@@ -168,6 +168,38 @@ caught(queue.synchronize)
     assert "usage" in text
 
 
+def test_a_refused_allocation_is_an_out_of_memory_error(run):
+    name, text = run("""
+queue = open_queue()
+queue.device.driver.create_buffer(1 << 40)  # past every limit, so nothing is allocated
+caught(queue.synchronize)
+""")
+    assert name == "DeviceOutOfMemoryError"
+    assert f"{1 << 40:,} bytes" in text
+
+
+def test_reads_may_overlap(run):
+    assert run("""
+import asyncio
+queue = open_queue()
+buffers = [queue.upload(np.full(1000, index, np.float32)) for index in range(12)]
+found = await asyncio.gather(*[queue.read_async(buffer, 0, 4000) for buffer in buffers])
+[sorted(set(bytes_read.view(np.float32).tolist())) for bytes_read in found]
+""") == [[float(index)] for index in range(12)]
+
+
+def test_a_profiled_batch_runs_without_durations(run):
+    assert run("""
+queue = open_queue()
+seen = []
+queue.profile_hook = lambda operation, duration: seen.append([operation, duration])
+x = queue.upload(np.ones(4, np.float32))
+out = add(queue, x, x, 4)
+queue.flush()
+[queue.read(out, 0, 16).view(np.float32).tolist(), seen]
+""") == [[2.0] * 4, [["add", None]]]
+
+
 def test_released_buffers_are_destroyed(run):
     before, after = run("""
 queue = open_queue()
