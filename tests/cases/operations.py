@@ -117,7 +117,7 @@ def assert_close(
             # A result just past the largest number may round either way.
             same |= (np.abs(want) >= limits.max) & (np.abs(got) >= limits.max * (1 - ulps * 2e-7))
         if may_flush and got.dtype == np.float32:
-            same |= (got == 0) & (np.abs(want) < limits.tiny)
+            same |= (got == 0) & (np.abs(want) <= limits.tiny)
     bad = np.flatnonzero(~same)
     assert bad.size == 0, (
         f"{what}: {bad.size} of {same.size} differ; first at {bad[0]}: "
