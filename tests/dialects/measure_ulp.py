@@ -16,8 +16,13 @@ import mpmath
 import numpy as np
 
 if __package__:
+    from .f64_domains import hard_arguments, hard_powers
     from .harness import adapter_name, evaluate
 else:
+    from f64_domains import (  # type: ignore[import-not-found, no-redef]
+        hard_arguments,
+        hard_powers,
+    )
     from harness import adapter_name, evaluate  # type: ignore[import-not-found, no-redef]
 
 WORST_POINTS = 40
@@ -67,6 +72,8 @@ def arguments(
     yield "all bits", random_bits(random, count, dtype)
     for low, high in function.ranges:
         yield f"[{low:g}, {high:g}]", random.uniform(low, high, count).astype(dtype)
+    if np.dtype(dtype) == np.float64:
+        yield from hard_arguments(function.name, random, count)
 
 
 def power_arguments(
@@ -99,6 +106,8 @@ def power_arguments(
             random.integers(-40, 40, count).astype(dtype),
         ),
     )
+    if np.dtype(dtype) == np.float64:
+        yield from hard_powers(random, count)
 
 
 def last_place(exact: np.ndarray, dtype: Any) -> np.ndarray:

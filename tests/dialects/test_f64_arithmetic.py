@@ -17,7 +17,7 @@ from binary64_patterns import (
     unary_bits,
     with_exponent,
 )
-from harness import evaluate, has_native_f64
+from harness import evaluate
 
 COUNT = int(os.environ.get("TENFERRO_FUZZ_COUNT", "50000"))
 NAN_BITS = np.uint64(0x7FF8000000000000)
@@ -38,14 +38,6 @@ COMPARISONS = {
 }
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
-
-
-@pytest.fixture(params=["f64s", "f64n"])
-def f64(request: pytest.FixtureRequest, dialect_adapter: str) -> str:
-    """Name of a binary64 dialect that the adapter of the test can run."""
-    if request.param == "f64n" and not has_native_f64():
-        pytest.skip(f"{dialect_adapter} has no native f64")
-    return str(request.param)
 
 
 def canonical(values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,94 @@
+"""The tables of the binary64 functions are what their comments say, derived anew with mpmath."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import mpmath
+import pytest
+
+from tenferro_wgpu.backends.webgpu.shaders import library
+
+WORD = re.compile(r"0x([0-9a-f]{8})u")
+
+
+@pytest.fixture(autouse=True)
+def enough_digits() -> Iterator[None]:
+    """Work with 1,500 bits."""
+    with mpmath.workprec(1500):
+        yield
+
+
+def words(fragment: str) -> list[int]:
+    """Return the 32-bit constants of a WGSL declaration, in order."""
+    return [int(digits, 16) for digits in WORD.findall(library().fragments[fragment].text)]
+
+
+def pairs(fragment: str) -> list[int]:
+    """Return a table of vec2<u32> as 64-bit integers."""
+    flat = words(fragment)
+    return [low | high << 32 for low, high in zip(flat[::2], flat[1::2], strict=True)]
+
+
+def truncated(value: mpmath.mpf, bits: int) -> int:
+    """Return floor(value * 2^bits)."""
+    return int(mpmath.floor(value * mpmath.mpf(2) ** bits))
+
+
+def test_logarithm_of_e() -> None:
+    value = sum(word << (32 * place) for place, word in enumerate(words("tf_log2_e_f64s")))
+    assert value == truncated(1 / mpmath.log(2), 127)
+
+
+def test_terms_of_the_exponential() -> None:
+    logarithm = mpmath.log(2)
+    wanted = [truncated(logarithm ** (j + 1) / mpmath.factorial(j + 1), 64) for j in range(18)]
+    assert pairs("tf_exp2_terms_f64s") == wanted
+    assert logarithm**19 / mpmath.factorial(19) < mpmath.mpf(2) ** -66
+
+
+def test_terms_of_the_logarithm() -> None:
+    wanted = [
+        truncated(32 ** mpmath.mpf(1 - j) / ((j + 1) * mpmath.log(2)), 64) for j in range(1, 14)
+    ]
+    assert pairs("tf_log2_terms_f64s") == wanted
+
+
+def test_rows_of_the_logarithm() -> None:
+    """Every reciprocal leaves at most 1/32, and its logarithm belongs to it."""
+    # The body tests five bits of the index with decimal constants, so only rows are hexadecimal.
+    flat = words("tf_log2_row_f64s")
+    assert len(flat) == 4 * 32
+    for row in range(32):
+        low, middle, high, reciprocal = flat[4 * row : 4 * row + 4]
+        factor = mpmath.mpf(reciprocal) / 512
+        for border in (row, row + 1):
+            assert abs((1 + mpmath.mpf(border) / 32) * factor - 1) <= mpmath.mpf(1) / 32
+        logarithm = -mpmath.log(factor) / mpmath.log(2) - (1 if row == 31 else 0)
+        assert low | middle << 32 | high << 64 == truncated(logarithm, 96)
+    assert flat[:4] == [0, 0, 0, 512]
+    assert flat[-4:] == [0, 0, 0, 256]
+
+
+def test_natural_logarithm_of_two() -> None:
+    low, high = words("tf_natural_f64s")[:2]
+    constant = low | high << 32
+    assert constant == truncated(mpmath.log(2), 64)
+
+
+def test_quarter_turns() -> None:
+    half_pi = mpmath.pi / 2
+    powers = [*range(1, 20, 2), *range(0, 20, 2)]
+    wanted = [truncated(half_pi**n / mpmath.factorial(n) / 2, 64) for n in powers]
+    assert pairs("tf_quarter_turn_terms_f64s") == wanted
+
+
+def test_two_over_pi() -> None:
+    flat = words("tf_two_over_pi_f64s")
+    value = 0
+    for word in flat:
+        value = value << 32 | word
+    assert value == truncated(2 / mpmath.pi, 32 * len(flat))
+    # The largest double skips 30 words and the window has seven.
+    assert len(flat) >= 37
