@@ -3,11 +3,10 @@
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
-BIN := $(VENV)/Scripts
+PYTHON_IN_VENV := $(VENV)/Scripts/python.exe
 else
-BIN := $(VENV)/bin
+PYTHON_IN_VENV := $(VENV)/bin/python
 endif
-PYTHON_IN_VENV := $(BIN)/python
 
 # Options of the two programs a person runs: make demo DEMO="--image photo.jpg"
 DEMO ?=
