@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import jinja2
 import numpy as np
 import pytest
 from harness import device
 
+from tenferro_wgpu.backends.webgpu import shaders
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
 from tenferro_wgpu.backends.webgpu.shaders import (
     Library,
@@ -182,6 +184,20 @@ def test_rendered_modules_are_cached_and_cleared() -> None:
     assert (info.hits, info.misses, info.entries) == (2, 1, 1) and info.limit
     clear_module_cache()
     assert module_cache_info().entries == 0
+
+
+def test_equal_values_of_different_types_are_different_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = jinja2.FileSystemLoader([tmp_path, shaders_root()])
+    (tmp_path / "flag.wgsl.j2").write_text("const flag = {{ flag }};")
+    monkeypatch.setattr(shaders._environment(), "loader", loader)
+    texts = [
+        render_module("flag", params_words=1, params_space="uniform", flag=flag)
+        for flag in (1, True)
+    ]
+    assert texts[0].endswith("const flag = 1;\n") and texts[1].endswith("const flag = True;\n")
+    clear_module_cache()
 
 
 def test_all_fragments_compile_together(dialect_device: str) -> None:

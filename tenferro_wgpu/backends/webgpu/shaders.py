@@ -220,10 +220,11 @@ def _assemble(
 
 @lru_cache(maxsize=MODULE_CACHE_SIZE)
 def _cached_module(
-    template: str, params_words: int, params_space: str, context: tuple[tuple[str, Any], ...]
+    template: str, params_words: int, params_space: str, context: tuple[tuple[str, type, Any], ...]
 ) -> str:
     name = template if template.endswith(SUFFIX) else template + SUFFIX
-    return _assemble(_environment().get_template(name), params_words, params_space, dict(context))
+    values = {key: value for key, _, value in context}
+    return _assemble(_environment().get_template(name), params_words, params_space, values)
 
 
 def render_module(
@@ -249,7 +250,8 @@ def render_module(
         jinja2.UndefinedError: the template uses a name that `context` lacks.
         jinja2.TemplateNotFound: there is no such template.
     """
-    items = tuple(sorted(context.items()))
+    # True, 1 and 1.0 are one dictionary key and three texts: the type belongs to the key.
+    items = tuple((key, type(value), value) for key, value in sorted(context.items()))
     try:
         hash(items)
     except TypeError:  # lists and dicts in the context: rendered each time
