@@ -8,6 +8,7 @@ Metal: its device is held to WebGPU's default limits.  ``TENFERRO_TEST_ADAPTERS`
 from __future__ import annotations
 
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,9 @@ if "VK_DRIVER_FILES" not in os.environ and (LAVAPIPE or SWIFTSHADER):
 os.environ.setdefault("LP_NUM_THREADS", "0")
 
 #: "default" is the system's own adapter (Metal, DX12): only where it is asked for by name.
+# Without one, window-system libraries under the Vulkan loader write to stderr.
+os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
+
 ADAPTERS = {
     "numpy": "",
     "lavapipe": "llvmpipe",

@@ -43,6 +43,10 @@ def import_array(runtime: EagerRuntime, op: str, a: Any, dtype: Any, copy: bool 
             f"{op}: copy=False needs a read-only array, since tensors are immutable; "
             "set array.flags.writeable = False or let it copy"
         )
+    adopt = getattr(runtime.backend, "adopt", None)
+    if copy is False and adopt is not None and array.flags.c_contiguous:
+        adopted: Tensor = adopt(array)
+        return adopted
     return runtime.backend.upload(array)
 
 

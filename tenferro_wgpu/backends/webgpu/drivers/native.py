@@ -38,10 +38,25 @@ def list_adapters() -> list[tuple[AdapterInfo, Any]]:
     try:
         import wgpu
 
+        _leave_out_opengl()
         adapters = wgpu.gpu.enumerate_adapters_sync()
     except (ImportError, OSError, RuntimeError) as error:
         raise NoAdapterError("webgpu", str(error), "install wgpu (pip install wgpu)") from error
     return [(describe_adapter(adapter), adapter) for adapter in adapters]
+
+
+def _leave_out_opengl() -> None:
+    """Do not load OpenGL drivers: they cannot run our kernels, and starting them takes time.
+
+    The choice must come before wgpu makes its instance; where another library was first, or
+    wgpu-py has no such setting, adapters of OpenGL are listed and ranked last.
+    """
+    try:
+        from wgpu.backends.wgpu_native.extras import set_instance_extras
+
+        set_instance_extras(backends=("Vulkan", "Metal", "DX12"))
+    except (ImportError, RuntimeError):
+        return
 
 
 def describe_adapter(adapter: Any) -> AdapterInfo:
