@@ -44,6 +44,8 @@ class WebGpuBackend:
         adapter: None for the best adapter, a part of an adapter's name, or an adapter object.
         power_preference: "high-performance" or "low-power", which adapter is best.
         memory_limit: the most bytes of device memory to hold, or None.
+        limits: "native", "browser" (hold the device to what every browser has) or None
+            (`TENFERRO_LIMITS`).
         limits: "native", "browser" (hold the device to WebGPU's default limits) or None for
             what ``TENFERRO_LIMITS`` says.
 

@@ -24,6 +24,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     WORKGROUP,
     Constant,
     Launcher,
+    accesses,
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
@@ -211,7 +212,7 @@ def prepare_map(
             "rank": plan.rank,
             "extents_word": 2,
         },
-        bindings=("read",) * len(bound) + ("read_write",) * len(outputs),
+        bindings=accesses(len(bound), len(outputs)),
         params_words=len(plan.words),
     )
     return MapLaunch(

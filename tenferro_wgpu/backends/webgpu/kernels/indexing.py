@@ -48,9 +48,10 @@ def _fault_id(
 def window_axes(
     layout: Layout, axes: Sequence[int], slice_sizes: Sequence[int]
 ) -> tuple[tuple[int, int, int], ...]:
-    """Axes along which a window is longer than 1: (number of the indexed axis or -1, extent, stride).
+    """Axes along which a window is longer than 1, as (number, extent, stride).
 
-    Neighbours without an index merge where they are one run of memory.
+    The number is that of the indexed axis, or -1 for an axis without an index. Neighbours
+    without an index merge where they are one run of memory.
     """
     found: list[tuple[int, int, int]] = []
     for axis, extent in enumerate(slice_sizes):
@@ -150,7 +151,7 @@ def launch_scatter_add(
     entries = prod(indices.shape[:-1]) * window
     pairs = padded_pairs(entries)
     keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries, pairs)
-    sort_pairs(launcher, keys, pairs, name)
+    keys = sort_pairs(launcher, keys, pairs, name)
     result = launcher.empty(outputs[0], name)
     target = launcher.contiguous(x, name)
     T = launcher.dialect(x.dtype)

@@ -155,3 +155,10 @@ class Launcher:
 def workgroup_count(invocations: int, workgroup_size: int = WORKGROUP) -> int:
     """Workgroups that hold this many invocations."""
     return -(-invocations // workgroup_size)
+
+
+def accesses(reads: int, writes: int) -> tuple[Access, ...]:
+    """Bindings of a kernel that reads some buffers and then writes some."""
+    read: Access = "read"
+    written: Access = "read_write"
+    return (read,) * reads + (written,) * writes

@@ -13,7 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    WORKGROUP,
+    Launcher,
+    accesses,
+    workgroup_count,
+)
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
@@ -260,7 +265,7 @@ def _prepare(
         template,
         (T.name, *structure.items()),
         {"T": T, **structure},
-        bindings=("read",) * reads + ("read_write",),
+        bindings=accesses(reads, 1),
         params_words=len(step.params) // 4,
         workgroup_size=WORKGROUP if step.lanes == 1 else step.lanes,
     )

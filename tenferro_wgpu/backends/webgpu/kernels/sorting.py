@@ -33,8 +33,8 @@ def sort_passes(pairs: int) -> list[tuple[str, int, int]]:
     return passes
 
 
-def sort_pairs(launcher: Launcher, buffer: Buffer, pairs: int, name: str) -> None:
-    """Queue the sort of a buffer of `pairs` pairs of u32, in place."""
+def sort_pairs(launcher: Launcher, buffer: Buffer, pairs: int, name: str) -> Buffer:
+    """Queue the sort of a buffer of `pairs` pairs of u32; returns the buffer with the result."""
     groups = launcher.groups(pairs // BLOCK)
     for kind, run, distance in sort_passes(pairs):
         pipeline = launcher.pipeline(
@@ -47,3 +47,4 @@ def sort_pairs(launcher: Launcher, buffer: Buffer, pairs: int, name: str) -> Non
         )
         params = words((0, run, distance, pairs))
         launcher.queue.dispatch(pipeline, (buffer,), params, groups, name, (buffer,))
+    return buffer

@@ -1,0 +1,154 @@
+"""Gather and scatter-add against the NumPy backend's; collisions, faults, the sort behind them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from kernel_support import sample, strided
+
+from tenferro_wgpu.backends import array_indexing_kernels as reference
+from tenferro_wgpu.backends.webgpu.kernels.indexing import target_segments, window_axes
+from tenferro_wgpu.backends.webgpu.kernels.sorting import padded_pairs, sort_pairs
+from tenferro_wgpu.errors import DTypeError, IndexOutOfBoundsError, UnsupportedOperationError
+from tenferro_wgpu.layout import contiguous_layout
+
+MODES = ("raise", "clip", "wrap", "fill")
+WINDOWS = [
+    ((0,), (1, 5, 8)),
+    ((1,), (6, 1, 8)),
+    ((0, 2), (1, 3, 1)),
+    ((2, 0), (2, 5, 3)),
+    ((0, 1, 2), (1, 1, 1)),
+    ((1,), (4, 2, 3)),
+    ((), (2, 5, 1)),
+]
+
+
+def indices_for(mode, dtype, shape, axes, sizes, batch, seed=0):
+    random = np.random.default_rng(seed)
+    found = np.zeros((*batch, len(axes)), np.int64)
+    for position, axis in enumerate(axes):
+        last = shape[axis] - sizes[axis]
+        if mode == "raise":
+            found[..., position] = random.integers(0, last + 1, batch)
+            if dtype != "uint32":
+                found[..., position] -= shape[axis] * random.integers(0, 2, batch)
+        else:
+            low = 0 if dtype == "uint32" else -20
+            found[..., position] = random.integers(low, 20, batch)
+    if dtype == "int64" and mode != "raise":
+        found *= 3_000_000_007
+    return found.astype(dtype)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("index_dtype", ["int32", "int64", "uint32"])
+@pytest.mark.parametrize(("axes", "sizes"), WINDOWS)
+def test_gather_and_scatter_agree_with_numpy(kernels, mode, index_dtype, axes, sizes):
+    for dtype, layout, batch in (
+        ("float32", "contiguous", (7,)),
+        ("int64", "transposed", (2, 3)),
+        ("float64", "flipped", ()),
+    ):
+        base = sample(dtype, (6, 5, 8) if layout != "transposed" else (8, 5, 6))
+        view, x = strided(kernels, base, layout)
+        indices = indices_for(mode, index_dtype, x.shape, axes, sizes, batch)
+        out = SimpleNamespace(shape=(*batch, *sizes), dtype=np.dtype(dtype))
+        expected = reference.gather(np, out, x, indices, axes=axes, slice_sizes=sizes, mode=mode)
+        found = kernels.run(
+            "gather", view, indices, shape=out.shape, dtype=dtype,
+            axes=axes, slice_sizes=sizes, mode=mode,
+        )  # fmt: skip
+        np.testing.assert_array_equal(found, expected)
+        updates = sample(dtype, out.shape, seed=1)
+        out = SimpleNamespace(shape=x.shape, dtype=np.dtype(dtype))
+        expected = reference.scatter_add(np, out, x, indices, updates, axes=axes, mode=mode)
+        found = kernels.run(
+            "scatter_add", view, indices, updates, shape=x.shape, dtype=dtype,
+            axes=axes, mode=mode,
+        )  # fmt: skip
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64"])
+def test_scatter_add_of_many_collisions(kernels, dtype):
+    random = np.random.default_rng(3)
+    x = sample(dtype, (17, 3))
+    rows = random.integers(0, 17, 1500)
+    updates = sample(dtype, (1500, 1, 3), seed=4)
+    expected = x.copy()
+    np.add.at(expected, rows, updates[:, 0])
+    found = kernels.run(
+        "scatter_add", x, rows[:, None], updates, shape=x.shape, dtype=dtype,
+        axes=(0,), mode="raise",
+    )  # fmt: skip
+    # The same order of additions as NumPy's, hence the same bits.
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("operation", ["gather", "scatter_add"])
+@pytest.mark.parametrize("bad", [5, -6, 3_000_000_000])
+def test_bad_indices_surface_at_the_next_wait(kernels, operation, bad):
+    x, updates = np.arange(5, dtype="f4"), np.ones((2, 1), "f4")
+    indices = np.array([[1], [bad]], np.int64)
+    if operation == "gather":
+        kernels.queue(
+            "gather", x, indices, shape=(2, 1), dtype="f4",
+            axes=(0,), slice_sizes=(1,), mode="raise",
+        )  # fmt: skip
+    else:
+        kernels.queue(
+            "scatter_add", x, indices, updates, shape=(5,), dtype="f4", axes=(0,), mode="raise"
+        )
+    with pytest.raises(IndexOutOfBoundsError, match=operation) as caught:
+        kernels.backend.synchronize()
+    assert (caught.value.axis, caught.value.size) == (0, 5)
+    kernels.backend.synchronize()
+
+
+def test_refused_modes_and_index_dtypes(kernels):
+    x = np.arange(5, dtype="f4")
+    call = {"shape": (1, 1), "dtype": "f4", "axes": (0,), "slice_sizes": (1,)}
+    with pytest.raises(UnsupportedOperationError, match="mode='nearest'"):
+        kernels.run("gather", x, np.zeros((1, 1), "i4"), mode="nearest", **call)
+    with pytest.raises(DTypeError, match="indices"):
+        kernels.run("gather", x, np.zeros((1, 1), "f4"), mode="clip", **call)
+
+
+def test_nothing_to_gather_or_scatter(kernels):
+    x = np.arange(5, dtype="f4")
+    none = np.zeros((0, 1), "i4")
+    found = kernels.run(
+        "gather", x, none, shape=(0, 1), dtype="f4", axes=(0,), slice_sizes=(1,), mode="raise"
+    )
+    assert found.shape == (0, 1)
+    found = kernels.run(
+        "scatter_add", x, none, np.zeros((0, 1), "f4"), shape=(5,), dtype="f4",
+        axes=(0,), mode="raise",
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, x)
+
+
+@pytest.mark.parametrize("count", [1, 513, 5000])
+def test_sort_is_by_key_then_position(kernels, count):
+    random = np.random.default_rng(count)
+    pairs = padded_pairs(count)
+    table = np.full((pairs, 2), 0xFFFFFFFF, np.uint32)
+    table[:, 1] = np.arange(pairs)
+    table[:count, 0] = random.integers(0, 50, count)
+    launcher = kernels.backend._launcher
+    buffer = launcher.queue.upload(table)
+    found = sort_pairs(launcher, buffer, pairs, "sort")
+    order = np.lexsort((table[:, 1], table[:, 0]))
+    raw = launcher.queue.read(found, 0, 8 * pairs).view(np.uint32).reshape(pairs, 2)
+    np.testing.assert_array_equal(raw[:count], table[order][:count])
+
+
+def test_plans_merge_axes():
+    layout = contiguous_layout((4, 5, 6))
+    assert window_axes(layout, (0,), (1, 5, 6)) == ((-1, 30, 1),)
+    assert window_axes(layout, (1,), (4, 2, 6)) == ((-1, 4, 30), (0, 2, 6), (-1, 6, 1))
+    assert target_segments((4, 5, 6), (0,), (1, 5, 6)) == (("row", 4, 1), ("inner", 30, 30))
+    assert target_segments((4, 5, 6), (0, 1), (1, 1, 3)) == (("row", 20, 1), ("inner", 6, 3))
