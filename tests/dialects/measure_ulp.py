@@ -17,13 +17,13 @@ import numpy as np
 
 if __package__:
     from .f64_domains import hard_arguments, hard_powers
-    from .harness import adapter_name, evaluate
+    from .harness import adapter_name, evaluate, use_adapter
 else:
     from f64_domains import (  # type: ignore[import-not-found, no-redef]
         hard_arguments,
         hard_powers,
     )
-    from harness import adapter_name, evaluate  # type: ignore[import-not-found, no-redef]
+    from harness import adapter_name, evaluate, use_adapter  # type: ignore[import-not-found, no-redef]
 
 WORST_POINTS = 40
 #: Wider format that NumPy computes references in. 80-bit long doubles leave 11 bits for binary64.
@@ -208,7 +208,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dialect", action="append", choices=["f32", "f64s", "f64n"])
     parser.add_argument("--samples", type=int, default=200_000)
+    parser.add_argument("--adapter", default="", help='part of its name ("llvmpipe"); default: any')
     chosen = parser.parse_args()
+    use_adapter(chosen.adapter)
     print(f"adapter: {adapter_name()}; {chosen.samples} samples per domain")
     print(f"{'dialect':8}{'function':9}{'domain':28}{'max ulp':>10}  at")
     for name in chosen.dialect or ["f32"]:
