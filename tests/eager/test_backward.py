@@ -182,8 +182,10 @@ def test_select_never_leaks_nan(rt):
     assert y.grad.tolist() == [0.0, 1.0]
 
 
-def test_deep_chain_differentiates(cpu):
-    x = cpu.variable_from(np.float64(1.0))
+def test_deep_chain_differentiates(rt, adapter):
+    if adapter == "swiftshader":
+        pytest.skip("the same tape on a slower device")
+    x = rt.variable_from(1.0)
     y = x
     for _ in range(100_000):
         y = y + 1.0
