@@ -247,9 +247,15 @@ def test_power_table_of_ieee() -> None:
     np.testing.assert_allclose(got, expected, rtol=4 * 2.0**-24, atol=2 * SUBNORMAL)
 
 
-def test_transcendental_functions_are_within_four_ulp() -> None:
+#: Largest errors in ulp where division and square root are rounded correctly; 4 is the promise.
+BOUNDS = {"log": 1.0, "log1p": 1.0, "sqrt": 0.5, "sin": 3.0, "cos": 3.0}
+
+
+def test_transcendental_functions_are_within_their_bounds(dialect_device: str) -> None:
     errors = {(name, domain): error for name, domain, error, _ in measure("f32", 50_000)}
-    too_large = {where: error for where, error in errors.items() if error > 4}
+    software = dialect_device != "default"
+    bounds = {where: BOUNDS.get(where[0], 2.0) if software else 4.0 for where in errors}
+    too_large = {where: error for where, error in errors.items() if error > bounds[where]}
     assert len(errors) > 30
     assert not too_large
 
