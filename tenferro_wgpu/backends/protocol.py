@@ -6,17 +6,20 @@ concrete tensors by layout and handle; it knows nothing of gradients, runtimes o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..caching import CacheLimits, CacheStats
+
 if TYPE_CHECKING:
     from ..ops.primitive import Primitive
     from ..tensor import ShapeDtype, Tensor
 
-__all__ = ["Backend", "Capabilities"]
+__all__ = ["AdoptsHostMemory", "Backend", "Capabilities", "HasCaches", "TimesKernels"]
 
 
 @dataclass(frozen=True)
@@ -109,4 +112,41 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Free everything; calling it again does nothing."""
+        ...
+
+
+@runtime_checkable
+class AdoptsHostMemory(Protocol):
+    """Optional: a backend whose tensors may share a host array's memory."""
+
+    def adopt(self, array: np.ndarray[Any, Any]) -> Tensor:
+        """A tensor over a read-only, C-contiguous host array, without a copy."""
+        ...
+
+
+@runtime_checkable
+class HasCaches(Protocol):
+    """Optional: a backend with bounded caches of its own."""
+
+    def cache_stats(self) -> dict[str, CacheStats]:
+        """Statistics by cache name."""
+        ...
+
+    def cache_limits(self) -> dict[str, CacheLimits]:
+        """The bounds in force, by cache name."""
+        ...
+
+    def set_cache_limits(self, name: str, limits: CacheLimits) -> None:
+        """Bound one cache; lowering a bound evicts at once.  Raises KeyError for other names."""
+        ...
+
+
+@runtime_checkable
+class TimesKernels(Protocol):
+    """Optional: a backend that can tell the device time of each kernel."""
+
+    def timed_kernels(
+        self, record: Callable[[str, int | None], None]
+    ) -> AbstractContextManager[None]:
+        """Call `record` with operation and device nanoseconds (or None) of each kernel."""
         ...

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..backends.protocol import AdoptsHostMemory
 from ..dtypes import as_dtype, default_complex, int64
 from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError
 from ..ops.calling import CAST, SCALARS
@@ -43,10 +44,9 @@ def import_array(runtime: EagerRuntime, op: str, a: Any, dtype: Any, copy: bool 
             f"{op}: copy=False needs a read-only array, since tensors are immutable; "
             "set array.flags.writeable = False or let it copy"
         )
-    adopt = getattr(runtime.backend, "adopt", None)
-    if copy is False and adopt is not None and array.flags.c_contiguous:
-        adopted: Tensor = adopt(array)
-        return adopted
+    backend = runtime.backend
+    if copy is False and array.flags.c_contiguous and isinstance(backend, AdoptsHostMemory):
+        return backend.adopt(array)
     return runtime.backend.upload(array)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..caching import CacheLimits, CacheStats
+from ..backends.protocol import HasCaches
+from ..caching import CacheLimits
 from ..dtypes import is_inexact
 from ..errors import RuntimeClosedError, TenferroError
 from . import profile
@@ -93,13 +94,43 @@ class Maintenance:
         return saved_bytes(tensor.node for tensor in self._slots.live())
 
     def cache_stats(self) -> SimpleNamespace:
-        """Statistics of every cache by name (`CacheStats`); ``.extensions`` is always there."""
-        found = {"extensions": self._extension_caches.stats()}
-        caches = self._open("cache_stats").stats().get("caches", {})
-        for name, values in caches.items():
-            fields = CacheStats.__dataclass_fields__
-            found[name] = CacheStats(**{k: values[k] for k in fields if k in values})
-        return SimpleNamespace(**found)
+        """Statistics (`CacheStats`) of every cache as attributes.
+
+        ``.extensions`` is always there; WebGPU adds ``.pipelines`` (shared by the runtimes of
+        one device), ``.bind_groups`` and ``.buffers``.
+        """
+        backend = self._open("cache_stats")
+        found = backend.cache_stats() if isinstance(backend, HasCaches) else {}
+        return SimpleNamespace(extensions=self._extension_caches.stats(), **found)
+
+    def cache_limits(self) -> dict[str, CacheLimits]:
+        """The bounds in force, by cache name."""
+        backend = self._open("cache_limits")
+        found = backend.cache_limits() if isinstance(backend, HasCaches) else {}
+        return {"extensions": self._extension_caches.limits, **found}
+
+    def set_cache_limits(
+        self, name: str, *, max_entries: int | None = None, max_retained_bytes: int | None = None
+    ) -> None:
+        """Bound one cache; a bound that is not given stays, lowering one evicts at once.
+
+        Raises ValueError for a name that `cache_limits` does not list.
+        """
+        known = self.cache_limits()
+        if name not in known:
+            raise ValueError(
+                f"set_cache_limits: no cache is named {name!r}; choose {', '.join(known)}"
+            )
+        before = known[name]
+        limits = CacheLimits(
+            before.max_entries if max_entries is None else max_entries,
+            before.max_retained_bytes if max_retained_bytes is None else max_retained_bytes,
+        )
+        if name == "extensions":
+            self._extension_caches.limits = limits
+        else:
+            assert isinstance(self.backend, HasCaches)
+            self.backend.set_cache_limits(name, limits)
 
     def clear_caches(self) -> None:
         """Empty every cache; what is needed is made again."""
@@ -115,15 +146,6 @@ class Maintenance:
         """The extension store, with the runtime held for the block."""
         with self._lock:
             yield self._extension_caches
-
-    @property
-    def extension_cache_limits(self) -> CacheLimits:
-        """Bounds of the extension store; assigning lower ones evicts at once."""
-        return self._extension_caches.limits
-
-    @extension_cache_limits.setter
-    def extension_cache_limits(self, limits: CacheLimits) -> None:
-        self._extension_caches.limits = limits
 
     # -- diagnosis --------------------------------------------------------------------------------
 

@@ -9,9 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+
+from ..backends.protocol import TimesKernels
 
 if TYPE_CHECKING:
     from ..ops.primitive import Primitive
@@ -108,14 +111,19 @@ def timed_execute(runtime: EagerRuntime) -> Callable[..., Any]:
 
 @dataclass
 class OperationProfile:
-    """Calls of one operation and the host seconds spent queueing it."""
+    """Calls of one operation, host seconds spent queueing it, and device seconds of its kernels.
+
+    `device_seconds` stays None where the device has no timestamps.
+    """
 
     calls: int = 0
     host_seconds: float = 0.0
+    kernels: int = 0
+    device_seconds: float | None = None
 
 
 class Profile:
-    """What a block cost: per-operation host time, and how far each backend counter moved.
+    """What a block cost: host and device time per operation, and how far each counter moved.
 
     `operations` maps primitive names to `OperationProfile`; `counters` holds the numeric leaves
     of the backend's statistics as differences, by dotted name; `seconds` is the wall time of
@@ -144,8 +152,17 @@ class Profile:
             return outputs
 
         runtime._execute = execute  # type: ignore[method-assign, assignment]
+        self._timing = ExitStack()
+        if isinstance(runtime.backend, TimesKernels):
+            self._timing.enter_context(runtime.backend.timed_kernels(self._record_kernel))
         self._start = clock()
         return self
+
+    def _record_kernel(self, operation: str, nanoseconds: int | None) -> None:
+        row = self.operations.setdefault(operation, OperationProfile())
+        row.kernels += 1
+        if nanoseconds is not None:
+            row.device_seconds = (row.device_seconds or 0.0) + nanoseconds * 1e-9
 
     def __exit__(
         self,
@@ -155,6 +172,7 @@ class Profile:
     ) -> None:
         runtime = self._runtime
         runtime._execute = self._plain  # type: ignore[method-assign]
+        self._timing.close()
         if kind is None:
             runtime.synchronize()
         self.seconds = time.perf_counter() - self._start

@@ -153,6 +153,48 @@ def test_profile_counts(rt):
     assert "add: calls=5" in repr(measured)
 
 
+def test_profile_tells_device_time(rt, adapter):
+    x = rt.constant_from(np.ones(100_000, np.float32))
+    with rt.profile() as measured:
+        _ = tw.exp(x) * 2.0
+    row = measured.operations["exp"]
+    if adapter in ("numpy", "cupy"):
+        assert row.kernels == 0 and row.device_seconds is None
+    else:
+        assert row.kernels == 1
+        assert row.device_seconds is None or 0 < row.device_seconds < 10
+    assert (x + 1.0)[0].item() == 2.0
+
+
+def test_cache_limits(fresh_rt, adapter):
+    for name, limits in fresh_rt.cache_limits().items():
+        assert getattr(fresh_rt.cache_stats(), name).entries <= limits.max_entries
+    with fresh_rt.extension_caches() as caches:
+        for i in range(10):
+            caches.put(("example.cache.v1", "plans", i), i, nbytes=100)
+    fresh_rt.set_cache_limits("extensions", max_entries=4)
+    stats = fresh_rt.cache_stats().extensions
+    assert (stats.entries, stats.evictions, stats.retained_bytes) == (4, 6, 400)
+    fresh_rt.set_cache_limits("extensions", max_retained_bytes=250)
+    assert fresh_rt.cache_stats().extensions.entries == 2
+    with pytest.raises(ValueError, match="extensions"):
+        fresh_rt.set_cache_limits("unknown", max_entries=1)
+    if adapter in ("numpy", "cupy"):
+        return
+    x = fresh_rt.constant_from(np.ones(50_000, np.float32))
+    del x
+    assert fresh_rt.cache_stats().buffers.retained_bytes > 0
+    fresh_rt.set_cache_limits("buffers", max_retained_bytes=0)
+    fresh_rt.synchronize()
+    assert fresh_rt.cache_stats().buffers.retained_bytes == 0
+    fresh_rt.set_cache_limits("bind_groups", max_entries=8)
+    y = fresh_rt.constant_from([1.0, 2.0])
+    for _ in range(50):
+        y = y + 1.0
+    assert y.tolist() == [51.0, 52.0]
+    assert fresh_rt.cache_stats().bind_groups.entries <= 8
+
+
 def test_profile_environment():
     program = (
         "import tenferro_wgpu as tw\n"

@@ -15,8 +15,6 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda path: path.stem)
 def test_example(script, adapter):
-    if adapter == "swiftshader":
-        pytest.skip("the same program on a slower device")
     chosen = {"TENFERRO_BACKEND": {"numpy": "cpu", "cupy": "cuda"}.get(adapter, "webgpu")}
     if ADAPTERS[adapter]:
         chosen["TENFERRO_ADAPTER"] = ADAPTERS[adapter]

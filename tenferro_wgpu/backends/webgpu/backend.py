@@ -19,6 +19,7 @@ from tenferro_wgpu.backends.webgpu.device import LimitsMode, PowerPreference, op
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
+from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.dtypes import as_dtype
 from tenferro_wgpu.errors import (
@@ -37,7 +38,7 @@ __all__ = ["WebGpuBackend"]
 _FAMILIES = _kernel_families.__all__
 
 
-class WebGpuBackend:
+class WebGpuBackend(Observation):
     """Runs primitives on a WebGPU adapter.
 
     Args:

@@ -139,6 +139,11 @@ class Recorder:
 
     # ----- recording
 
+    @property
+    def bind_groups(self) -> GenerationalCache:
+        """The cache of bind groups, for its limit and statistics."""
+        return self._groups
+
     def pipeline(self, key: Hashable, build: Callable[[], PipelineSource]) -> Pipeline:
         """The pipeline of ``key``, compiled from ``build()`` the first time in the process.
 
@@ -334,6 +339,8 @@ class Recorder:
 
     def _flush_and_wait(self) -> None:
         self._flush()
+        # Also when there was nothing to flush: trimmed buffers are released between batches.
+        self._pool.next_batch()
         self._driver.wait()
 
 
