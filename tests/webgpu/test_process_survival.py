@@ -111,9 +111,9 @@ assert values(queue, total, 64)[0] == 2
 """,
     "memory exhausted": """
 import resource
-resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 held = []
-size = min(device.limits.max_buffer_size, 1 << 30)
+size = min(device.limits.max_buffer_size, 1 << 28)
 caught = None
 for _ in range(20):
     try:

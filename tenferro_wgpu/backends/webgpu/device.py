@@ -9,6 +9,7 @@ the queues, of which each runtime has its own.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import itertools
 import os
 import sys
@@ -65,6 +66,7 @@ class Device:
         self._layout_ids: dict[tuple[Access, ...], int] = {}
         self._next_layout_id = itertools.count(1)
         self._native: frozenset[str] | None = None
+        _all_devices.add(self)
 
     @property
     def name(self) -> str:
@@ -290,6 +292,7 @@ FORKED = (
 )
 _devices: dict[tuple[AdapterInfo, LimitsMode], Device] = {}
 _devices_lock = threading.RLock()
+_all_devices: weakref.WeakSet[Device] = weakref.WeakSet()
 #: Everything with ``close`` and ``abandon_after_fork`` that must not outlive the devices.
 _open_queues: weakref.WeakSet[Any] = weakref.WeakSet()
 _forked = False
@@ -314,17 +317,18 @@ def close_all() -> None:
 def _after_fork_in_child() -> None:
     """Disable what the parent opened: its threads are gone and its locks may be held forever."""
     global _forked, _devices_lock
-    if not _devices:
+    if not _all_devices:
         return
     _forked = True
     _devices_lock = threading.RLock()
     for queue in list(_open_queues):
         queue.abandon_after_fork(FORKED)
-    # Releasing the parent's objects could wait for its threads: keep them until the child ends.
-    _abandoned.extend(_devices.values())
+    # Releasing the parent's objects waits for threads that the child does not have, even while
+    # the interpreter shuts down: a reference that nobody drops keeps them from being released.
+    for abandoned in (*_open_queues, *_all_devices):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(abandoned))
     _devices.clear()
 
 
-_abandoned: list[Any] = []
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -131,6 +131,7 @@ class FastNativeDriver(NativeDriver):
         self._map_results: dict[int, int] = {}
         self._map_callback = _map_callback(ffi, self._map_results)
         self._staging_keys = itertools.count(1)
+        self._witness = self.create_buffer(16)
         self._encode_raw = _command_encoder(lib, ffi)
 
     # ----- creation
@@ -352,10 +353,19 @@ class FastNativeDriver(NativeDriver):
         status = results.pop(staging.key)
         if status != lib.WGPUMapAsyncStatus_Success:
             raise DeviceLostError("read_buffer", f"mapping failed with status {status}")
+        self._check_alive("read_buffer")
         address = lib.wgpuBufferGetConstMappedRange(staging.raw, 0, target.nbytes)
         target[:] = np.frombuffer(self._ffi.buffer(address, target.nbytes), np.uint8)
         lib.wgpuBufferUnmap(staging.raw)
         self._return_staging(staging, staging.size)
+
+    def _check_alive(self, call: str) -> None:
+        """Raise if the device is lost, before a call that would abort the process if it were.
+
+        An empty write is the cheapest question that wgpu-native answers (a microsecond).
+        """
+        with self._guard(call):
+            self._libf.wgpuQueueWriteBuffer(self._queue_handle, self._witness, 0, b"", 0)
 
     def _poll(self, block: bool) -> None:
         self._check_open("wait")

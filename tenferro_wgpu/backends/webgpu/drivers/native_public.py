@@ -71,6 +71,7 @@ class NativeDriver:
         self._uniforms = UniformArena(self._create_uniform_buffer, self._uniform_alignment())
         self._staging: dict[int, list[Any]] = {}
         self._staging_bytes = 0
+        self._witness: Any = None
         self._closed = False
 
     def _uniform_alignment(self) -> int:
@@ -265,6 +266,8 @@ class NativeDriver:
         """See ``Driver.finish_read``."""
         arrays = []
         for staging, promise, nbytes in token:
+            # wgpu-py's wait never ends when the device is lost already.
+            self._check_alive("read_buffer")
             try:
                 promise.sync_wait()
             except RuntimeError as error:
@@ -282,6 +285,13 @@ class NativeDriver:
                 raise DeviceLostError("read_buffer", str(error)) from error
             arrays.append(self._copy_out(staging, nbytes))
         return arrays
+
+    def _check_alive(self, call: str) -> None:
+        """Raise ``DeviceLostError`` if the device is lost; a small write is how one finds out."""
+        with self._guard(call):
+            if self._witness is None:
+                self._witness = self._device.create_buffer(size=16, usage=self._storage_usage)
+            self._queue.write_buffer(self._witness, 0, bytes(4))
 
     def _copy_out(self, staging: Any, nbytes: int) -> np.ndarray:
         array = np.empty(nbytes, np.uint8)
