@@ -140,6 +140,9 @@ def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> An
                     break
             else:
                 return apply_multiple(primitive, operands)[0]
+            if type(operand) is float and len(operands) == 2 and dtype.kind in "fc":
+                scalar = first.interpreter.constant(operand, dtype)
+                return apply_multiple(primitive, (first, scalar))[0]
     values = promote(primitive.name, operands)
     dtype = values[0].dtype
     if dtype.kind not in kinds:
