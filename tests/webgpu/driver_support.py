@@ -111,6 +111,33 @@ def values(queue: Queue, buffer: Buffer, count: int) -> np.ndarray:
     return queue.read(buffer, 0, 4 * count).view(np.float32)
 
 
+FLAGGING = """
+@group(0) @binding(0) var<storage, read_write> fault: array<atomic<u32>, 4>;
+@compute @workgroup_size(4)
+fn main(@builtin(local_invocation_index) i: u32) {
+  if (i == params.p0.z) {
+    if (atomicCompareExchangeWeak(&fault[0], 0u, params.p0.y).exchanged) {
+      atomicStore(&fault[1], bitcast<u32>(-7));
+      atomicStore(&fault[2], 1u);
+    }
+  }
+}
+"""
+
+
+def check_indices(queue: Queue, operation: str, bad_lane: int) -> None:
+    """Dispatch a check of which lane ``bad_lane`` fails (none, when it is 4 or more)."""
+    pipeline = queue.pipeline(
+        "flagging",
+        lambda: PipelineSource(
+            None, {}, ("read_write",), 4, 4, "flagging", wgsl=params_block(1) + FLAGGING
+        ),
+    )
+    identity = queue.note_fault_check(operation, axes=(0, 2), sizes=(10, 5))
+    params = np.array([0, identity, bad_lane, 0], np.uint32).tobytes()
+    queue.dispatch(pipeline, (queue.fault_buffer,), params, (1, 1, 1), operation, ())
+
+
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run code in a process of its own, where an abort shows as a negative return code."""
     root = Path(__file__).parents[2]

@@ -111,7 +111,8 @@ assert values(queue, total, 64)[0] == 2
 """,
     "memory exhausted": """
 import resource
-resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+assert values(queue, add(queue, x, x, 64), 64)[0] == 2
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 held = []
 size = min(device.limits.max_buffer_size, 1 << 28)
 caught = None

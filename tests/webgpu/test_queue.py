@@ -13,20 +13,20 @@ from driver_support import (
     add,
     add_params,
     add_pipeline,
+    check_indices,
     open_variant,
     params_block,
     values,
 )
 
 from tenferro_wgpu.backends.webgpu import recorder
-from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource, fold_workgroups
+from tenferro_wgpu.backends.webgpu.commands import PipelineSource, fold_workgroups
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.errors import (
     EnvironmentVariableError,
     IndexOutOfBoundsError,
     RuntimeClosedError,
     ShaderError,
-    TenferroError,
     TensorTooLargeError,
     UnsupportedOperationError,
 )
@@ -226,128 +226,6 @@ def test_pipelines_are_shared_by_the_queues_of_a_device(queue):
     other.close()
 
 
-def _refuse(queue, operation):
-    """A pipeline whose raw object no pass accepts: what a mistake below our checks looks like."""
-    good = add_pipeline(queue)
-    wrong = queue.pipeline(
-        "one binding",
-        lambda: PipelineSource(
-            None,
-            {},
-            ("read_write",),
-            4,
-            1,
-            "one binding",
-            wgsl=params_block(1)
-            + "@group(0) @binding(0) var<storage, read_write> z: array<u32>;\n"
-            + "@compute @workgroup_size(1) fn main() { z[0] = params.p0.x; }",
-        ),
-    )
-    return Pipeline(
-        wrong.raw,
-        good.bindings,
-        good.layout_id,
-        good.params_space,
-        good.params_size,
-        operation,
-        "",
-    )
-
-
-def test_a_refused_dispatch_spoils_only_what_depends_on_it(queue):
-    one = queue.upload(np.ones(8, np.float32))
-    before = add(queue, one, one, 8)
-    bad = queue.allocate(32)
-    mistake = _refuse(queue, "mistake")
-    queue.dispatch(mistake, (one, one, bad), add_params(8), (1, 1, 1), "mistake", (bad,))
-    dependent = add(queue, bad, one, 8)
-    second_hand = add(queue, dependent, one, 8)
-    after = add(queue, before, one, 8)
-    assert np.array_equal(values(queue, after, 8), np.full(8, 3))
-    for failed in (bad, dependent, second_hand):
-        with pytest.raises(TenferroError, match="mistake"):
-            values(queue, failed, 8)
-    with pytest.raises(TenferroError, match="mistake"):
-        add(queue, dependent, one, 8)
-    with pytest.raises(TenferroError, match="mistake"):
-        queue.synchronize()
-    queue.synchronize()
-    assert queue.stats()["queue"]["failed_buffers"] == 3
-    del bad, dependent, second_hand, failed
-    assert np.array_equal(values(queue, add(queue, after, one, 8), 8), np.full(8, 4))
-    assert queue.stats()["queue"]["failed_buffers"] == 0
-
-
-def test_memory_of_a_failed_buffer_can_be_used_again_in_the_same_batch(queue):
-    one = queue.upload(np.ones(8, np.float32))
-    bad = queue.allocate(32)
-    slot = bad.slot
-    mistake = _refuse(queue, "mistake")
-    queue.dispatch(mistake, (one, one, bad), add_params(8), (1, 1, 1), "mistake", (bad,))
-    del bad
-    good = add(queue, one, one, 8)
-    assert good.slot is slot
-    assert np.array_equal(values(queue, good, 8), np.full(8, 2))
-    assert queue.stats()["queue"]["failed_buffers"] == 0
-    with pytest.raises(TenferroError, match="mistake"):
-        queue.synchronize()
-
-
-FLAGGING = """
-@group(0) @binding(0) var<storage, read_write> fault: array<atomic<u32>, 4>;
-@compute @workgroup_size(4)
-fn main(@builtin(local_invocation_index) i: u32) {
-  if (i == params.p0.z) {
-    if (atomicCompareExchangeWeak(&fault[0], 0u, params.p0.y).exchanged) {
-      atomicStore(&fault[1], bitcast<u32>(-7));
-      atomicStore(&fault[2], 1u);
-    }
-  }
-}
-"""
-
-
-def _check_indices(queue, operation, bad_lane):
-    pipeline = queue.pipeline(
-        "flagging",
-        lambda: PipelineSource(
-            None, {}, ("read_write",), 4, 4, "flagging", wgsl=params_block(1) + FLAGGING
-        ),
-    )
-    identity = queue.note_fault_check(operation, axes=(0, 2), sizes=(10, 5))
-    params = np.array([0, identity, bad_lane, 0], np.uint32).tobytes()
-    queue.dispatch(pipeline, (queue.fault_buffer,), params, (1, 1, 1), operation, ())
-
-
-@pytest.mark.parametrize("wait", ["synchronize", "read"])
-def test_a_flagged_index_raises_at_the_next_wait_and_once(queue, wait):
-    x = queue.upload(np.ones(4, np.float32))
-
-    def look():
-        return queue.synchronize() if wait == "synchronize" else values(queue, x, 4)
-
-    _check_indices(queue, "good gather", bad_lane=9)
-    look()
-    _check_indices(queue, "bad gather", bad_lane=2)
-    _check_indices(queue, "later gather", bad_lane=1)
-    with pytest.raises(IndexOutOfBoundsError, match="bad gather") as caught:
-        look()
-    assert (caught.value.index, caught.value.axis, caught.value.size) == (-7, 2, 5)
-    look()
-    _check_indices(queue, "another gather", bad_lane=0)
-    with pytest.raises(IndexOutOfBoundsError, match="another gather"):
-        look()
-    look()
-
-
-def test_reads_copy_no_flag_unless_one_may_be_raised(queue):
-    assert queue._fault.read_request() is None
-    _check_indices(queue, "gather", bad_lane=9)
-    for _ in range(3):
-        queue.synchronize()
-    assert queue._fault.read_request() is None
-
-
 def test_profile_hook_names_every_dispatch_with_its_time(queue):
     seen = []
     queue.profile_hook = lambda operation, duration: seen.append((operation, duration))
@@ -365,7 +243,7 @@ def test_async_reads_and_synchronization(queue):
     async def program():
         total = add(queue, x, x, 4)
         await queue.synchronize_async()
-        _check_indices(queue, "gather", bad_lane=0)
+        check_indices(queue, "gather", bad_lane=0)
         with pytest.raises(IndexOutOfBoundsError):
             await queue.synchronize_async()
         first, second = await asyncio.gather(

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tenferro_wgpu.backends.webgpu.drivers.native import translate_error
+from tenferro_wgpu.backends.webgpu.drivers.native_calls import command_encoder, map_callback
 from tenferro_wgpu.backends.webgpu.drivers.native_public import NativeDriver
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     Access,
@@ -129,10 +130,10 @@ class FastNativeDriver(NativeDriver):
         self._command_buffers = ffi.new("WGPUCommandBuffer[1]")
         self._dynamic_offset = ffi.new("uint32_t[1]")
         self._map_results: dict[int, int] = {}
-        self._map_callback = _map_callback(ffi, self._map_results)
+        self._map_callback = map_callback(ffi, self._map_results)
         self._staging_keys = itertools.count(1)
         self._witness = self.create_buffer(16)
-        self._encode_raw = _command_encoder(lib, ffi)
+        self._encode_raw = command_encoder(lib, ffi)
 
     # ----- creation
 
@@ -374,46 +375,3 @@ class FastNativeDriver(NativeDriver):
     def wait(self) -> None:
         """See ``Driver.wait``."""
         self._poll(True)
-
-
-def _map_callback(ffi: Any, results: dict[int, int]) -> Any:
-    """The one C callback for all mappings; it must not refer to the driver, or neither dies."""
-
-    @ffi.callback("void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)")  # type: ignore[untyped-decorator]
-    def on_mapped(status: int, message: Any, key: Any, unused: Any) -> None:
-        results[int(ffi.cast("intptr_t", key))] = status
-
-    return on_mapped
-
-
-def _command_encoder(lib: Any, ffi: Any) -> Any:
-    """The hottest loop of the library: commands with immediates into one compute pass.
-
-    The C functions are bound to locals, and repeated pipelines and parameters are not set again.
-    """
-    null = ffi.NULL
-    begin_pass = lib.wgpuCommandEncoderBeginComputePass
-    set_pipeline = lib.wgpuComputePassEncoderSetPipeline
-    set_group = lib.wgpuComputePassEncoderSetBindGroup
-    set_immediates = lib.wgpuComputePassEncoderSetImmediates
-    dispatch = lib.wgpuComputePassEncoderDispatchWorkgroups
-    end_pass = lib.wgpuComputePassEncoderEnd
-    release_pass = lib.wgpuComputePassEncoderRelease
-
-    def encode(encoder: Any, commands: Sequence[Command]) -> None:
-        compute_pass = begin_pass(encoder, null)
-        last_pipeline = last_params = None
-        for pipeline, group, params, (x, y, z), _, _, _ in commands:
-            if pipeline is not last_pipeline:
-                set_pipeline(compute_pass, pipeline.internal)
-                last_pipeline = pipeline
-                last_params = None
-            set_group(compute_pass, 0, group, 0, null)
-            if params and params is not last_params:
-                set_immediates(compute_pass, 0, params, len(params))
-                last_params = params
-            dispatch(compute_pass, x, y, z)
-        end_pass(compute_pass)
-        release_pass(compute_pass)
-
-    return encode
