@@ -24,10 +24,10 @@ if "VK_DRIVER_FILES" not in os.environ and (LAVAPIPE or SWIFTSHADER):
 # Tiny arrays: running lavapipe inline saves a thread-pool wake-up of 18 us per dispatch.
 os.environ.setdefault("LP_NUM_THREADS", "0")
 
-#: "default" is the system's own adapter (Metal, DX12): only where it is asked for by name.
 # Without one, window-system libraries under the Vulkan loader write to stderr.
 os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
 
+#: "default" is the system's own adapter (Metal, DX12): only where it is asked for by name.
 ADAPTERS = {
     "numpy": "",
     "lavapipe": "llvmpipe",
@@ -36,6 +36,30 @@ ADAPTERS = {
     "default": "",
 }
 SELECTED = os.environ.get("TENFERRO_TEST_ADAPTERS", "numpy,lavapipe,swiftshader,cupy").split(",")
+
+
+def _has_cuda_device() -> bool:
+    try:
+        import cupy
+
+        return cupy.cuda.runtime.getDeviceCount() > 0
+    except Exception:
+        # CuPy raises errors of its own where the CUDA libraries or the driver are missing.
+        return False
+
+
+#: Whether the run leaves CuPy out: one line at the top says so, instead of thousands of skips.
+NO_CUDA = "cupy" in SELECTED and not _has_cuda_device()
+if NO_CUDA:
+    SELECTED.remove("cupy")
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """The adapters of this run, and what it leaves out."""
+    lines = [f"adapters: {', '.join(name for name in ADAPTERS if name in SELECTED)}"]
+    if NO_CUDA:
+        lines.append("adapters: NO CUDA DEVICE HERE: nothing is run on CuPy")
+    return lines
 
 
 def make_runtime(adapter: str):
