@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from ..ops.primitive import Primitive
     from ..tensor import ShapeDtype, Tensor
 
-__all__ = ["AdoptsHostMemory", "Backend", "Capabilities", "HasCaches", "TimesKernels"]
+__all__ = [
+    "AdoptsHostMemory",
+    "Backend",
+    "CanBeLost",
+    "Capabilities",
+    "HasCaches",
+    "TimesKernels",
+]
 
 
 @dataclass(frozen=True)
@@ -149,4 +156,14 @@ class TimesKernels(Protocol):
         self, record: Callable[[str, int | None], None]
     ) -> AbstractContextManager[None]:
         """Call `record` with operation and device nanoseconds (or None) of each kernel."""
+        ...
+
+
+@runtime_checkable
+class CanBeLost(Protocol):
+    """Optional: a backend whose device can go away while it is in use."""
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone for good."""
         ...

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff import tape
-from ..backends.protocol import Backend
+from ..backends.protocol import Backend, CanBeLost
 from ..backends.selection import make_backend
 from ..dtypes import as_dtype, float32, is_inexact
 from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError, ShapeError
@@ -144,6 +144,11 @@ class EagerRuntime(Maintenance, Interpreter):
     def closed(self) -> bool:
         """Whether `close` was called."""
         return self._closed
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone; tensors of this runtime then raise DeviceLostError."""
+        return isinstance(self.backend, CanBeLost) and self.backend.lost
 
     def __repr__(self) -> str:
         if self._closed:
@@ -346,10 +351,10 @@ _default_lock = threading.Lock()
 
 
 def default_runtime() -> EagerRuntime:
-    """The process's default runtime, made on first use (again if it was closed)."""
+    """The process's default runtime, made on first use; again if closed or its device was lost."""
     global _default
     with _default_lock:
-        if _default is None or _default.closed:
+        if _default is None or _default.closed or _default.lost:
             _default = EagerRuntime()
         return _default
 

@@ -88,6 +88,17 @@ CASES = {
             os._exit(7 if rt.backend.name == "cpu" else 9)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     """,
+    "device lost": """
+        if rt.backend.name == "webgpu":
+            tw.set_default_runtime(rt)
+            y = x + 1.0
+            rt.synchronize()
+            rt.backend.device.driver._device.destroy()
+            attempt(errors.DeviceLostError, lambda: (y + x).numpy())
+            attempt(errors.DeviceLostError, lambda: y.numpy())
+            assert rt.lost and "Runtime" in repr(rt) and "unreadable" in repr(y)
+            rt = make()
+    """,
     "junk arguments": """
         for junk in (None, "text", object(), {}, [x], b"bytes", lambda: 0):
             for f in (tw.exp, tw.sum, rt.variable_from, lambda j: x + j, lambda j: x[j],

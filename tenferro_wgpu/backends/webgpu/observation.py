@@ -1,6 +1,7 @@
 """What a WebGPU backend shows of itself and lets one bound: its caches, and GPU time per kernel.
 
-A part of `WebGpuBackend`; implements the optional protocols `HasCaches` and `TimesKernels`.
+A part of `WebGpuBackend`; implements the optional protocols `HasCaches`,
+`TimesKernels` and `CanBeLost`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ class Observation:
     """Cache statistics, cache limits and kernel timing over one queue."""
 
     queue: Queue
+
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone for good."""
+        return self.queue.device.lost is not None
 
     def cache_stats(self) -> dict[str, CacheStats]:
         """Pipelines (shared by all runtimes of the device), bind groups and pooled buffers.
