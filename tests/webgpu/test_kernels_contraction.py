@@ -157,9 +157,9 @@ def test_plan_reads_transposed_and_strided_operands_in_place():
     x, y = Layout((64, 32), (1, 64), 0), contiguous_layout((32, 48))
     work = matrices(x, y, ((1,), (0,)), ((), ()))
     assert isinstance(work, Matrices) and (work.m, work.n, work.k) == (64, 48, 32)
-    plan = plan_contraction(work, 8, True, busy=1)
+    plan = plan_contraction(work, 8, True)
     assert (plan.x_load, plan.y_load) == ("along M", "along N")
-    assert (plan.rows, plan.columns, plan.items) == (8, 8, 48)
+    assert (plan.rows, plan.columns, plan.walk, plan.workgroups) == (8, 8, "linear", 1)
 
 
 def test_plan_copies_only_what_does_not_merge():

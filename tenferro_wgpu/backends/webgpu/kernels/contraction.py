@@ -22,13 +22,16 @@ from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 Load: TypeAlias = Literal["scalar", "along K", "along M", "along N"]
+Walk: TypeAlias = Literal["linear", "grid"]
 Pairs: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 #: Largest register tile, by dialect. Software float64 does not compile in time beyond one.
 LARGEST_TILE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 4}
-#: Invocations that keep a device busy; with fewer, K is split.
-BUSY_CPU = 256
-BUSY_GPU = 8192
+#: Invocations that keep a device busy, on software adapters too (more of them share what they
+#: load). K is split where there would be less than an eighth of that.
+BUSY = 8192
+#: Tiles along each side of a workgroup's grid.
+GRID = 8
 #: The fewest terms of a result worth a split of their own.
 SHORTEST_SPLIT = 256
 
@@ -64,7 +67,8 @@ class ContractionPlan:
     x_load: Load
     y_load: Load
     splits: int
-    items: int
+    walk: Walk
+    workgroups: int
     params: bytes
 
 
@@ -124,14 +128,13 @@ def _merged(
     return extents[0], tuple(own[0] for own in merged)
 
 
-def plan_contraction(work: Matrices, largest: int, packable: bool, busy: int) -> ContractionPlan:
+def plan_contraction(work: Matrices, largest: int, packable: bool) -> ContractionPlan:
     """Choose tile, loads and splits of a non-empty product with K > 0.
 
     Args:
         work: the matrices.
         largest: largest tile side of the dialect.
         packable: whether four elements may be loaded at once.
-        busy: invocations wanted.
     """
     rows = _tile_side(work.m, largest)
     columns = _tile_side(work.n, largest)
@@ -151,17 +154,25 @@ def plan_contraction(work: Matrices, largest: int, packable: bool, busy: int) ->
             y_load = "along K"
     row_tiles, column_tiles = -(-work.m // rows), -(-work.n // columns)
     tiles = work.batches * row_tiles * column_tiles
-    splits = max(1, min(-(-busy // tiles), work.k // SHORTEST_SPLIT))
+    splits = 1
+    if tiles < BUSY // 8:
+        splits = max(1, min(-(-BUSY // tiles), work.k // SHORTEST_SPLIT))
     chunk = 4 * -(-work.k // (4 * splits))
     splits = -(-work.k // chunk)
+    walk: Walk = "linear"
     items = tiles * splits
+    workgroups = workgroup_count(items, WORKGROUP)
+    grid = (-(-row_tiles // GRID), -(-column_tiles // GRID))
+    if row_tiles >= GRID and column_tiles >= GRID:
+        walk = "grid"
+        items = workgroups = splits * work.batches * grid[0] * grid[1]
     params = words(
         (
             0, items, work.m, work.n, work.k, chunk, work.batches, row_tiles, column_tiles,
-            *_in_loads(x, x_load), *_in_loads(y, y_load, depth_first=True),
+            *_in_loads(x, x_load), *_in_loads(y, y_load, depth_first=True), *grid,
         )
     )  # fmt: skip
-    return ContractionPlan(rows, columns, x_load, y_load, splits, items, params)
+    return ContractionPlan(rows, columns, x_load, y_load, splits, walk, workgroups, params)
 
 
 def _tile_side(extent: int, largest: int) -> int:
@@ -256,13 +267,13 @@ def _in_matrix_order(
 def _prepare(
     launcher: Launcher, work: Matrices, T: Dialect
 ) -> tuple[ContractionPlan, Any, tuple[int, int, int]]:
-    busy = BUSY_CPU if launcher.is_cpu else BUSY_GPU
-    plan = plan_contraction(work, LARGEST_TILE.get(T.name, 1), T.words == 1, busy)
+    plan = plan_contraction(work, LARGEST_TILE.get(T.name, 1), T.words == 1)
     structure = {
         "rows": plan.rows,
         "columns": plan.columns,
         "x_load": plan.x_load,
         "y_load": plan.y_load,
+        "walk": plan.walk,
     }
     pipeline = launcher.pipeline(
         "matmul/tile",
@@ -271,4 +282,4 @@ def _prepare(
         bindings=("read", "read", "read_write"),
         params_words=len(plan.params) // 4,
     )
-    return plan, pipeline, launcher.groups(workgroup_count(plan.items, WORKGROUP))
+    return plan, pipeline, launcher.groups(plan.workgroups)

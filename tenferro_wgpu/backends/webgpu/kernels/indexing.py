@@ -15,7 +15,7 @@ from typing import Any
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.sorting import padded_pairs, sort_pairs
+from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.errors import DTypeError, UnsupportedOperationError
 from tenferro_wgpu.layout import Layout
@@ -149,9 +149,8 @@ def launch_scatter_add(
     rows = launcher.contiguous(updates.with_layout(updates.layout.transpose(order)), name)
     window = prod(slice_sizes[axis] for axis in axes)
     entries = prod(indices.shape[:-1]) * window
-    pairs = padded_pairs(entries)
-    keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries, pairs)
-    keys = sort_pairs(launcher, keys, pairs, name)
+    keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries)
+    keys = sort_pairs(launcher, keys, entries, name)
     result = launcher.empty(outputs[0], name)
     target = launcher.contiguous(x, name)
     T = launcher.dialect(x.dtype)
@@ -203,12 +202,11 @@ def _target_rows(
     slice_sizes: Sequence[int],
     mode: str,
     entries: int,
-    pairs: int,
 ) -> Any:
     """Queue the kernel that pairs each entry with its row (in C order of the indexed axes)."""
-    keys = launcher.empty_buffer(8 * pairs, name)
+    keys = launcher.empty_buffer(8 * entries, name)
     window = prod(slice_sizes[axis] for axis in axes)
-    block = [0, entries, window, _fault_id(launcher, mode, name, axes, shape), pairs]
+    block = [0, entries, window, _fault_id(launcher, mode, name, axes, shape)]
     for axis in axes:
         weight = prod(shape[other] for other in axes if other > axis)
         extent = shape[axis]
@@ -226,7 +224,7 @@ def _target_rows(
     if raising:
         buffers.append(launcher.queue.fault_buffer)
     launcher.queue.dispatch(
-        pipeline, buffers, words(block), launcher.groups(workgroup_count(pairs, WORKGROUP)),
+        pipeline, buffers, words(block), launcher.groups(workgroup_count(entries, WORKGROUP)),
         name, (keys,),
     )  # fmt: skip
     return keys

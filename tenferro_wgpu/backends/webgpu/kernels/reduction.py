@@ -30,12 +30,16 @@ Pack: TypeAlias = Literal["none", "inner", "outer"]
 
 #: Elements (or loads) added in sequence before their sum joins the compensated total.
 BLOCK = 32
-#: Work items that keep a device busy: invocations of one-lane items, workgroups of others.
-ITEMS_CPU = 2048
-ITEMS_GPU = 16384
-WORKGROUPS_GPU = 1024
-#: The fewest reduced elements worth an item of their own, by lanes of an item.
-SHORTEST_CHUNK = {1: 256, 64: 1024, 256: 4096}
+#: Where neighbouring invocations read neighbouring elements: many items of few elements, so that
+#: a workgroup stays within few pages of memory.
+COLUMN_ITEMS = 32768
+SHORTEST_COLUMN = 64
+#: Items of one invocation each on a software adapter, and their fewest elements.
+ROW_ITEMS = 2048
+SHORTEST_ROW = 256
+#: Items of one workgroup each elsewhere, and the fewest elements of one lane.
+ROW_WORKGROUPS = 1024
+SHORTEST_LANE = 16
 
 
 @dataclass(frozen=True)
@@ -163,12 +167,14 @@ def _packed(step: ReductionStep) -> ReductionStep:
 
 def _divided(step: ReductionStep, is_cpu: bool) -> ReductionStep:
     """The step with lanes and splits chosen for the device."""
-    lanes, wanted = 1, ITEMS_CPU if is_cpu else ITEMS_GPU
-    nearest = min((abs(s) for s in step.outer_strides), default=1 << 62)
-    if not is_cpu and step.count >= 128 and min(map(abs, step.inner_strides)) < nearest:
+    across = min((abs(stride) for stride in step.outer_strides), default=1 << 62)
+    lanes, wanted, shortest = 1, ROW_ITEMS, SHORTEST_ROW
+    if across <= min(map(abs, step.inner_strides), default=0):
+        wanted, shortest = COLUMN_ITEMS, SHORTEST_COLUMN
+    elif not is_cpu and step.count >= 128:
         lanes = 256 if step.count >= 1024 else 64
-        wanted = WORKGROUPS_GPU
-    splits = min(-(-wanted // step.outputs), step.count // SHORTEST_CHUNK[lanes])
+        wanted, shortest = ROW_WORKGROUPS, SHORTEST_LANE * lanes
+    splits = min(-(-wanted // step.outputs), step.count // shortest)
     if splits <= 1:
         return replace(step, lanes=lanes)
     chunk = -(-step.count // splits)

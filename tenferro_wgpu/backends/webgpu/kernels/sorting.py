@@ -1,50 +1,44 @@
 """Sorting (key, position) pairs on the device: what scatter uses to bring collisions together.
 
-The order is total (positions differ), so the result does not depend on the device's timing.
+A merge sort without workgroup memory or barriers, which software adapters execute slowly. The
+order is total (positions differ), so the result does not depend on the device's timing.
 """
 
 from __future__ import annotations
 
-from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 
-#: Invocations per workgroup; each block of twice as many pairs is sorted in workgroup memory.
-SORT_WORKGROUP = 256
-BLOCK = 2 * SORT_WORKGROUP
+#: Pairs of a block that one pass sorts by counting.
+BLOCK = 32
 
 
-def padded_pairs(count: int) -> int:
-    """Pairs to allocate for `count`: a power of two of at least one block."""
-    return max(BLOCK, 1 << (count - 1).bit_length())
-
-
-def sort_passes(pairs: int) -> list[tuple[str, int, int]]:
-    """The dispatches that sort `pairs` (a result of `padded_pairs`): (pass, run, distance)."""
-    passes = [("block", BLOCK, 0)]
-    run = 2 * BLOCK
-    while run <= pairs:
-        distance = run // 2
-        while distance >= BLOCK:
-            passes.append(("global", run, distance))
-            distance //= 2
-        passes.append(("local", run, 0))
+def sort_runs(count: int) -> list[int]:
+    """Length of the sorted runs before each pass over `count` pairs; 1 stands for none yet."""
+    runs = [1]
+    run = BLOCK
+    while run < count:
+        runs.append(run)
         run *= 2
-    return passes
+    return runs
 
 
-def sort_pairs(launcher: Launcher, buffer: Buffer, pairs: int, name: str) -> Buffer:
-    """Queue the sort of a buffer of `pairs` pairs of u32; returns the buffer with the result."""
-    groups = launcher.groups(pairs // BLOCK)
-    for kind, run, distance in sort_passes(pairs):
+def sort_pairs(launcher: Launcher, buffer: Buffer, count: int, name: str) -> Buffer:
+    """Queue the sort of a buffer of `count` pairs of u32; returns the buffer with the result."""
+    groups = launcher.groups(workgroup_count(count, WORKGROUP))
+    for run in sort_runs(count):
+        structure = "block" if run == 1 else "merge"
         pipeline = launcher.pipeline(
-            "indexing/sort_pairs",
-            (kind,),
-            {"pass": kind},
-            bindings=("read_write",),
-            params_words=4,
-            workgroup_size=SORT_WORKGROUP,
+            "indexing/merge_pairs",
+            (structure,),
+            {"pass": structure, "block": BLOCK},
+            bindings=("read", "read_write"),
+            params_words=3,
         )
-        params = words((0, run, distance, pairs))
-        launcher.queue.dispatch(pipeline, (buffer,), params, groups, name, (buffer,))
+        result = launcher.empty_buffer(8 * count, name)
+        launcher.queue.dispatch(
+            pipeline, (buffer, result), words((0, count, run)), groups, name, (result,)
+        )
+        buffer = result
     return buffer
