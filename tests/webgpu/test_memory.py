@@ -275,3 +275,15 @@ def test_uploading_the_same_size_repeatedly_reuses_memory(queue):
         assert np.array_equal(values(queue, buffer, 1000), data)
         del buffer
     assert queue.stats()["memory"]["buffers"] <= 2
+
+
+def test_lowering_the_bind_group_limit_evicts_and_results_stay_right(queue):
+    inputs = [queue.upload(np.full(8, number, np.float32)) for number in range(20)]
+    totals = [add(queue, x, x, 8) for x in inputs]
+    assert queue.stats()["bind_groups"]["entries"] == 20
+    queue.bind_groups.limit = 4
+    assert queue.stats()["bind_groups"]["entries"] <= 4
+    totals = [add(queue, total, x, 8) for total, x in zip(totals, inputs, strict=True)]
+    assert queue.stats()["bind_groups"]["entries"] <= 4
+    for number, total in enumerate(totals):
+        assert np.array_equal(values(queue, total, 8), np.full(8, 3 * number))

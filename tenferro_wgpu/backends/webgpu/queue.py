@@ -198,7 +198,7 @@ class Queue(Recorder):
                     "failed_buffers": len(self._failed),
                 },
                 "memory": memory,
-                "bind_groups": {**self._groups.stats(), "built": self._groups_built},
+                "bind_groups": {**self.bind_groups.stats(), "built": self._groups_built},
                 "pipelines": {**self.device.pipelines.stats(), "built": self._pipelines_built},
             }
 
@@ -226,7 +226,7 @@ class Queue(Recorder):
         """Release pooled memory, bind groups, and the device's compiled pipelines."""
         with self._lock:
             self._pool.trim()
-            self._groups.clear()
+            self.bind_groups.clear()
             self.device.pipelines.clear()
 
     def close(self) -> None:
@@ -240,7 +240,7 @@ class Queue(Recorder):
             self._closed = ""
             self._suspicious = True
             self._commands.clear()
-            self._groups.clear()
+            self.bind_groups.clear()
             self._fault.close()
             self._pool.close()
 

@@ -5,7 +5,8 @@ buffers, pipelines and operation names, but not tensors, dtypes or WGSL.
 
 Everything that would make the driver refuse a batch is checked before recording.  If it refuses
 one all the same, ``recovery`` finds the command to blame, its results become failed buffers, and
-the rest runs.  One lock guards recording; it is never held while waiting for the device.
+the rest runs.  One lock guards recording; it is held while waiting for the device only when
+memory is exhausted, while profiling, and with ``TENFERRO_SYNC=1``.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ class Recorder:
         self._acquire = self._lock.acquire
         self._release = self._lock.release
         self._commands: list[Command] = []
-        self._groups = GenerationalCache(BIND_GROUP_LIMIT)
-        self._young_groups = self._groups.young
+        #: Bind groups by layout and buffers; ``bind_groups.limit`` may be set.
+        self.bind_groups = GenerationalCache(BIND_GROUP_LIMIT)
+        self._young_groups = self.bind_groups.young
         self._pool = BufferPool(
             device.driver, self._forget_groups, pool_limit=pool_limit, memory_limit=memory_limit
         )
@@ -142,7 +144,7 @@ class Recorder:
     @property
     def bind_groups(self) -> GenerationalCache:
         """The cache of bind groups, for its limit and statistics."""
-        return self._groups
+        return self.bind_groups
 
     def pipeline(self, key: Hashable, build: Callable[[], PipelineSource]) -> Pipeline:
         """The pipeline of ``key``, compiled from ``build()`` the first time in the process.
@@ -197,7 +199,7 @@ class Recorder:
                 self._check_usable(operation, bindings)
             group = self._young_groups.get(key)
             if group is None:
-                group = self._groups.find(key) or self._bind(key, pipeline, bindings, operation)
+                group = self.bind_groups.find(key) or self._bind(key, pipeline, bindings, operation)
             x, y, z = workgroups
             limit = self._group_limit
             if not (0 < x <= limit and 0 < y <= limit and 0 < z <= limit):
@@ -252,12 +254,12 @@ class Recorder:
         self._groups_built += 1
         for slot in set(slots):
             slot.group_keys.append(key)
-        self._groups.store(key, group)
+        self.bind_groups.store(key, group)
         return group
 
     def _forget_groups(self, slot: Slot) -> None:
         for key in slot.group_keys:
-            self._groups.discard(key)
+            self.bind_groups.discard(key)
         slot.group_keys.clear()
 
     def _check_usable(self, operation: str, buffers: Sequence[Buffer] = ()) -> None:
