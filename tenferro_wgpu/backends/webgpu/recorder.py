@@ -141,11 +141,6 @@ class Recorder:
 
     # ----- recording
 
-    @property
-    def bind_groups(self) -> GenerationalCache:
-        """The cache of bind groups, for its limit and statistics."""
-        return self.bind_groups
-
     def pipeline(self, key: Hashable, build: Callable[[], PipelineSource]) -> Pipeline:
         """The pipeline of ``key``, compiled from ``build()`` the first time in the process.
 
