@@ -37,9 +37,11 @@ def compare(x: Any, y: Any, /, direction: str) -> Any:
     >>> tw.compare(tw.asarray([1.0, 2.0]), 1.5, "lt").tolist()
     [True, False]
     """
-    function = _DIRECTIONS.get(direction.lower())
+    function = _DIRECTIONS.get(direction.lower()) if isinstance(direction, str) else None
     if function is None:
-        raise ValueError(f"compare: direction must be one of {', '.join(_DIRECTIONS)}")
+        raise ValueError(
+            f"compare: direction must be one of {', '.join(_DIRECTIONS)}, got {direction!r}"
+        )
     return function(x, y)
 
 
@@ -120,6 +122,16 @@ class Operators(Value):
     def __getitem__(self, key: Any) -> Any:
         return getitem(self, key)
 
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        """`tenferro_wgpu.reshape`; the extents may also be given one by one, as in NumPy."""
+        return structural.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+
+    def transpose(self, *axes: Any) -> Any:
+        """`tenferro_wgpu.transpose`; the axes may also be given one by one, as in NumPy."""
+        if len(axes) == 1 and not isinstance(axes[0], int):
+            return structural.transpose(self, axes[0])
+        return structural.transpose(self, axes or None)
+
     @property
     def T(self) -> Any:
         """The transpose of a matrix; other tensors have `mT` and `permute_dims`."""
@@ -166,7 +178,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         reduction.sum, reduction.prod, reduction.max, reduction.min, reduction.mean,
         reduction.argmax, reduction.reduce_sum, reduction.reduce_prod, reduction.reduce_max,
         reduction.reduce_min,
-        structural.reshape, structural.ravel, structural.flatten, structural.transpose,
+        structural.ravel, structural.flatten,
         structural.permute_dims, structural.matrix_transpose, structural.swapaxes,
         structural.moveaxis, structural.broadcast_in_dim, structural.broadcast_to,
         structural.expand_dims, structural.squeeze, structural.flip,
