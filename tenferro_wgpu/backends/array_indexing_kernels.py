@@ -35,6 +35,8 @@ def gather(
     "fill" (a window that is not inside is NaN, or 0 for dtypes without NaN).
     """
     batch_shape = indices.shape[:-1]
+    if 0 in out.shape:
+        return xp.empty(out.shape, out.dtype)  # nothing is read, so nothing is out of bounds
     starts, inside = _window_starts(xp, "gather", x.shape, indices, axes, slice_sizes, mode)
     order = _indexed_first(axes, x.ndim)
     source = _crop(x.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
@@ -68,6 +70,8 @@ def scatter_add(
     batch_ndim = indices.ndim - 1
     slice_sizes = updates.shape[batch_ndim:]
     result = xp.array(x, order="C")
+    if 0 in updates.shape:
+        return result
     starts, inside = _window_starts(xp, "scatter_add", x.shape, indices, axes, slice_sizes, mode)
     order = _indexed_first(axes, x.ndim)
     target = _crop(result.transpose(order), len(axes), [slice_sizes[axis] for axis in order])

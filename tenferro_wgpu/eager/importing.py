@@ -94,7 +94,7 @@ def _default_for(
         return default_float
     if array.dtype.kind == "c":
         return default_complex(default_float)
-    if array.dtype.kind == "O":
+    if array.dtype.kind not in "biu":
         raise DTypeError(op, f"cannot make a tensor of {type(a).__name__}")
     return array.dtype if array.dtype.kind == "b" else int64
 

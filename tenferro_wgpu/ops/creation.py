@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dtypes import as_dtype, bool_, default_complex, int64
 from ..errors import DTypeError, ShapeError
-from .calling import cast_to, lift
+from .calling import SCALARS, cast_to, lift
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
 from .views import as_shape
@@ -44,7 +44,24 @@ def _runtime(device: Any) -> Any:
 def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
     runtime = _runtime(device)
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, op)
+    _check_fill(op, value, target)
     return runtime.constant(value, target, as_shape(op, shape))
+
+
+def _check_fill(op: str, value: Any, dtype: np.dtype[Any]) -> None:
+    """Raise unless `dtype` can hold a scalar: no device may wrap or clamp it silently."""
+    if not isinstance(value, SCALARS) or np.dtype(type(value)).kind not in "biufc":
+        raise DTypeError(op, f"the fill value must be a scalar, got {value!r}")
+    if isinstance(value, (complex, np.complexfloating)) and dtype.kind not in "cb":
+        raise DTypeError(op, f"{value} does not fit {dtype}; take its real part first", (dtype,))
+    if dtype.kind not in "iu":
+        return
+    number: Any = value
+    if number != number:
+        raise ValueError(f"{op}: NaN does not fit {dtype}")
+    limits = np.iinfo(dtype)
+    if not limits.min <= number <= limits.max:
+        raise OverflowError(f"{op}: {value} is out of range for {dtype}")
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -214,6 +231,7 @@ def _like(op: str, x: Any, value: Any, dtype: Any, device: Any) -> Any:
     model = lift(op, x)
     target = model.dtype if dtype is None else as_dtype(dtype, op)
     if device is None:
+        _check_fill(op, value, target)
         return constant_like(model, value, dtype=target)
     return _filled(op, model.shape, value, target, device)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..dtypes import real_dtype
 from ..tensor import ShapeDtype
 from . import choice
@@ -102,6 +104,9 @@ def _power_exponent(g: Value, x: Value, out: Value) -> Any:
     return multiply(g, conj(choice.where(at_zero, constant_like(out, 0), slope)))
 
 
+#: Scalars whose value `pow` looks at.
+EXPONENTS = (int, float, np.integer, np.floating)
+
 POWER = row(
     "pow", ("x", "y"), same("pow"),
     vjp=(
@@ -119,18 +124,19 @@ def pow(x: Any, y: Any, /) -> Any:
     """Raise the first tensor to the power of the second, element by element.
 
     As in NumPy, a scalar exponent of 2 multiplies and one of 0.5 takes the square root; an
-    integer tensor with a negative integer exponent raises ValueError.
+    integer tensor with a negative integer exponent raises ValueError.  Exponents in an integer
+    tensor are not read for that on a GPU: the results of negative ones are undefined there.
 
     >>> import tenferro_wgpu as tw
     >>> tw.pow(tw.asarray([1.0, 2.0, 3.0]), 2).tolist()
     [1.0, 4.0, 9.0]
     """
-    if isinstance(x, Value) and isinstance(y, (int, float)) and not isinstance(y, bool):
+    if isinstance(x, Value) and isinstance(y, EXPONENTS) and not isinstance(y, bool):
         if y == 2 and x.dtype.kind in NUMERIC:
             return multiply(x, x)
         if y == 0.5 and x.dtype.kind in FLOATING:
             return sqrt(x)
-        if y < 0 and isinstance(y, int) and x.dtype.kind in "iu":
+        if y < 0 and isinstance(y, (int, np.integer)) and x.dtype.kind in "biu":
             raise ValueError(
                 "pow: integers to negative integer powers are not allowed; "
                 "convert with astype(...) first"

@@ -212,7 +212,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def pad(
-    x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0,
+    x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = False,
     interior: Any = 0,
 ) -> Any:  # fmt: skip
     """Put a constant around a tensor, and optionally between its elements.
@@ -220,7 +220,7 @@ def pad(
     `pad_width` is NumPy's: one integer, a pair (before, after), a pair for every axis, or a dict
     from axis to either; negative amounts crop.  `interior` is the number of constants between
     neighbours, one integer or one for every axis.  `constant_values` is a scalar or a tensor of
-    shape () and promotes with `x`.
+    shape () and promotes with `x`; False, the default, is the 0 of every dtype.
 
     Raises:
         ShapeError: if the widths do not fit the tensor, or the result would be negative.
@@ -253,6 +253,8 @@ def _pad_pairs(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
         for axis, amount in pad_width.items():
             pairs[normalize_axis("pad", axis, ndim)] = _pair(amount)
         return pairs
+    if isinstance(pad_width, (tuple, list)) and len(pad_width) == ndim == 0:
+        return []  # a pair for every axis of a tensor without axes
     if not isinstance(pad_width, (tuple, list)) or not any(
         isinstance(entry, (tuple, list)) for entry in pad_width
     ):

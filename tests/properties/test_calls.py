@@ -1,0 +1,43 @@
+"""Every operation on random operands, views and parameters against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cases.operations import assert_close
+from hypothesis import HealthCheck, given, settings, strategies
+from properties import index_calls
+from properties.calls import CALLS, Call
+from properties.sources import DrawnSource
+
+assert index_calls  # registers its makers
+
+#: Software GPUs build a pipeline for most examples of a new dtype, which takes a while.
+EXAMPLES = {"numpy": 40, "lavapipe": 12, "swiftshader": 6}
+
+
+def compare(call: Call, got: Any, adapter: str) -> None:
+    """The result of a call against NumPy's."""
+    expected = call.expected()
+    pairs = zip(got, expected, strict=True) if isinstance(got, tuple) else [(got, expected)]
+    for mine, theirs in pairs:
+        assert_close(
+            mine.numpy(), np.asarray(theirs), call.ulps, repr(call),
+            any_zero=call.any_zero, may_flush=adapter != "numpy",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_operation_against_numpy(rt, adapter, name):
+    @settings(
+        max_examples=EXAMPLES.get(adapter, 12), deadline=None, derandomize=True, database=None,
+        suppress_health_check=list(HealthCheck), print_blob=True,
+    )  # fmt: skip
+    @given(data=strategies.data())
+    def check(data):
+        call = CALLS[name](DrawnSource(data))
+        compare(call, call.run(rt), adapter)
+
+    check()
