@@ -219,7 +219,7 @@ def launch_contraction(
         filled = zero.with_layout(zero.layout.broadcast_in_dim(spec.shape, ()))
         return launch_elementwise(launcher, "copy", (filled,), {}, outputs)
     key = (name, x.layout, y.layout, x.dtype.num, contracting, batch)
-    found = launcher.young_plans.get(key) or launcher.plans.find(key)
+    found = launcher.plan(key)
     if found is None:
         contracting = in_memory_order(x.layout, contracting)
         work = matrices(x.layout, y.layout, contracting, batch)

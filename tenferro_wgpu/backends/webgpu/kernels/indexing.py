@@ -10,10 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from struct import pack_into
 from typing import Any
 
+from tenferro_wgpu.backends.webgpu.commands import Pipeline
+from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    WORKGROUP,
+    Launcher,
+    accesses,
+    workgroup_count,
+)
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
@@ -22,6 +30,8 @@ from tenferro_wgpu.layout import Layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 MODES = ("raise", "clip", "wrap", "fill")
+#: Word of the params that holds the fault id, in every template that checks indices.
+FAULT_WORD = 3
 _INDEX_DTYPES = ("int32", "uint32", "int64")
 
 
@@ -34,15 +44,6 @@ def _checked_indices(launcher: Launcher, indices: Tensor, mode: str, name: str) 
     if indices.dtype.name not in _INDEX_DTYPES:
         raise DTypeError(name, f"indices are one of {', '.join(_INDEX_DTYPES)}", (indices.dtype,))
     return launcher.contiguous(indices, name)
-
-
-def _fault_id(
-    launcher: Launcher, mode: str, name: str, axes: Sequence[int], shape: Sequence[int]
-) -> int:
-    """Announce a checked dispatch to the queue; 0 for the modes that never fail."""
-    if mode != "raise":
-        return 0
-    return launcher.queue.note_fault_check(name, axes, [shape[axis] for axis in axes])
 
 
 def window_axes(
@@ -76,25 +77,50 @@ def launch_gather(
 ) -> tuple[Tensor, ...]:
     """Windows of an operand, shape batch + slice_sizes."""
     x, indices = operands
-    axes, slice_sizes, mode = tuple(params["axes"]), params["slice_sizes"], params["mode"]
+    axes, mode = tuple(params["axes"]), params["mode"]
+    slice_sizes = tuple(params["slice_sizes"])
     indices = _checked_indices(launcher, indices, mode, name)
     result = launcher.empty(outputs[0], name)
     if result.size == 0:
         return (result,)
+    key = (
+        name, x.layout, x.dtype.num, indices.dtype.num, axes, slice_sizes, mode, result.shape,
+    )  # fmt: skip
+    found = launcher.plan(key)
+    if found is None:
+        found = _prepare_gather(
+            launcher, x, launcher.dialect(indices.dtype), axes, slice_sizes, mode, result.size
+        )
+        launcher.plans.store(key, found)
+    pipeline, block, groups = found
+    buffers = [launcher.buffer(x), launcher.buffer(indices), result.handle]
+    if mode == "raise":
+        fault = launcher.queue.note_fault_check(name, axes, [x.shape[axis] for axis in axes])
+        block = _with_fault_id(block, fault)
+        buffers.append(launcher.queue.fault_buffer)
+    launcher.queue.dispatch(pipeline, buffers, block, groups, name, (result.handle,))
+    return (result,)
+
+
+def _prepare_gather(
+    launcher: Launcher,
+    x: Tensor,
+    index_dialect: Dialect,
+    axes: tuple[int, ...],
+    slice_sizes: Sequence[int],
+    mode: str,
+    results: int,
+) -> tuple[Pipeline, bytes, tuple[int, int, int]]:
+    """Pipeline, params (fault id left 0) and workgroups of a gather."""
     bits = launcher.bits_dialect(x.dtype)
     window = window_axes(x.layout, axes, slice_sizes)
     numbers = tuple(number for number, _, _ in window)
-    block = [
-        0, result.size, prod(slice_sizes), _fault_id(launcher, mode, name, axes, x.shape),
-        x.layout.offset, *_fill_bits(launcher, x.dtype),
-    ]  # fmt: skip
+    block = [0, results, prod(slice_sizes), 0, x.layout.offset, *_fill_bits(launcher, x.dtype)]
     for axis in axes:
         extent = x.shape[axis]
         block += [max(extent, 1), extent - slice_sizes[axis], x.layout.strides[axis]]
     for _, extent, stride in window:
         block += [extent, stride]
-    index_dialect = launcher.dialect(indices.dtype)
-    raising = ("read_write",) if mode == "raise" else ()
     pipeline = launcher.pipeline(
         "indexing/gather",
         (bits.name, index_dialect.name, mode, len(axes), numbers),
@@ -105,17 +131,17 @@ def launch_gather(
             "indexed": len(axes),
             "window_axes": numbers,
         },
-        bindings=("read", "read", "read_write", *raising),
+        bindings=accesses(2, 2 if mode == "raise" else 1),
         params_words=len(block),
     )
-    buffers = [launcher.buffer(x), launcher.buffer(indices), result.handle]
-    if raising:
-        buffers.append(launcher.queue.fault_buffer)
-    launcher.queue.dispatch(
-        pipeline, buffers, words(block), launcher.groups(workgroup_count(result.size, WORKGROUP)),
-        name, (result.handle,),
-    )  # fmt: skip
-    return (result,)
+    return pipeline, words(block), launcher.groups(workgroup_count(results, WORKGROUP))
+
+
+def _with_fault_id(block: bytes, fault: int) -> bytes:
+    """The params block with the fault id of one launch."""
+    written = bytearray(block)
+    pack_into("<I", written, 4 * FAULT_WORD, fault)
+    return bytes(written)
 
 
 def _fill_bits(launcher: Launcher, dtype: Any) -> tuple[int, int]:
@@ -206,22 +232,24 @@ def _target_rows(
     """Queue the kernel that pairs each entry with its row (in C order of the indexed axes)."""
     keys = launcher.empty_buffer(8 * entries, name)
     window = prod(slice_sizes[axis] for axis in axes)
-    block = [0, entries, window, _fault_id(launcher, mode, name, axes, shape)]
+    fault = 0
+    if mode == "raise":
+        fault = launcher.queue.note_fault_check(name, axes, [shape[axis] for axis in axes])
+    block = [0, entries, window, fault]
     for axis in axes:
         weight = prod(shape[other] for other in axes if other > axis)
         extent = shape[axis]
         block += [extent, extent - slice_sizes[axis], weight, slice_sizes[axis]]
     index_dialect = launcher.dialect(indices.dtype)
-    raising = ("read_write",) if mode == "raise" else ()
     pipeline = launcher.pipeline(
         "indexing/scatter_keys",
         (index_dialect.name, mode, len(axes)),
         {"I": index_dialect, "mode": mode, "indexed": len(axes)},
-        bindings=("read", "read_write", *raising),
+        bindings=accesses(1, 2 if mode == "raise" else 1),
         params_words=len(block),
     )
     buffers = [launcher.buffer(indices), keys]
-    if raising:
+    if mode == "raise":
         buffers.append(launcher.queue.fault_buffer)
     launcher.queue.dispatch(
         pipeline, buffers, words(block), launcher.groups(workgroup_count(entries, WORKGROUP)),

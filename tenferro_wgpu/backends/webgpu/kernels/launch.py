@@ -142,6 +142,10 @@ class Launcher:
 
         return self.queue.pipeline((template, structure), build)
 
+    def plan(self, key: Any) -> Any:
+        """The plan stored under `key`, or None."""
+        return self.young_plans.get(key) or self.plans.find(key)
+
     def clear_caches(self) -> None:
         """Forget plans and the buffers of constants."""
         self.plans.clear()

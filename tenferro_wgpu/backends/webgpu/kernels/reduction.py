@@ -226,7 +226,7 @@ def launch_reduction(
     combiner = _COMBINERS[name]
     compensated = combiner == "sum" and spec.dtype.kind == "f"
     key = (name, operand.layout, axes, operand.dtype.num)
-    launches = launcher.young_plans.get(key) or launcher.plans.find(key)
+    launches = launcher.plan(key)
     if launches is None:
         steps = plan_reduction(operand.layout, axes, is_cpu=launcher.is_cpu, packable=T.words == 1)
         launches = [

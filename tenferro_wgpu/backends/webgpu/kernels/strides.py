@@ -6,6 +6,7 @@ Pure functions of extents and strides, in elements. Nothing here knows devices o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from struct import pack
 
 MASK32 = 0xFFFFFFFF
 
@@ -44,4 +45,4 @@ def coalesce(
 
 def words(values: Sequence[int]) -> bytes:
     """Little-endian u32 words of signed or unsigned values (modulo 2**32), as params bytes."""
-    return b"".join((value & MASK32).to_bytes(4, "little") for value in values)
+    return pack(f"<{len(values)}I", *[value & MASK32 for value in values])

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tenferro_wgpu.backends.webgpu.commands import Pipeline
+from tenferro_wgpu.backends.webgpu.dialects import dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
@@ -24,36 +26,40 @@ def place(launcher: Launcher, source: Tensor, destination: Tensor, name: str) ->
     """
     if source.size == 0:
         return
-    bits = launcher.bits_dialect(source.dtype)
+    bits = launcher.bits_dialect(source.dtype).name
+    key = ("place", bits, source.layout, destination.layout)
+    found = launcher.plan(key)
+    if found is None:
+        found = _prepare_place(launcher, bits, source.layout, destination.layout, name)
+        launcher.plans.store(key, found)
+    pipeline, params, groups = found
+    buffers = (launcher.buffer(source), destination.handle)
+    launcher.queue.dispatch(pipeline, buffers, params, groups, name, buffers[1:])
+
+
+def _prepare_place(
+    launcher: Launcher, bits: str, source: Layout, destination: Layout, name: str
+) -> tuple[Pipeline, bytes, tuple[int, int, int]]:
+    """Pipeline, params and workgroups of one placement."""
     extents, (source_strides, strides) = coalesce(
-        source.shape, (source.layout.strides, destination.layout.strides)
+        source.shape, (source.strides, destination.strides)
     )
-    if len(extents) > MAX_RANK:
-        raise UnsupportedOperationError(
-            name, backend="webgpu", hint=f"{len(extents)} separate axes; reshape to fewer"
-        )
     rank = len(extents)
+    if rank > MAX_RANK:
+        raise UnsupportedOperationError(
+            name, backend="webgpu", hint=f"{rank} separate axes; reshape to fewer"
+        )
     pipeline = launcher.pipeline(
         "structural/place",
-        (bits.name, rank),
-        {"T": bits, "rank": rank},
+        (bits, rank),
+        {"T": dialect(bits), "rank": rank},
         bindings=("read", "read_write"),
         params_words=4 + 3 * rank,
     )
     params = words(
-        (
-            0, source.size, source.layout.offset, destination.layout.offset,
-            *extents, *source_strides, *strides,
-        )
-    )  # fmt: skip
-    launcher.queue.dispatch(
-        pipeline,
-        (launcher.buffer(source), destination.handle),
-        params,
-        launcher.groups(workgroup_count(source.size, WORKGROUP)),
-        name,
-        (destination.handle,),
+        (0, source.size, source.offset, destination.offset, *extents, *source_strides, *strides)
     )
+    return pipeline, params, launcher.groups(workgroup_count(source.size, WORKGROUP))
 
 
 @kernel("concatenate")
@@ -98,7 +104,12 @@ def launch_pad(
     (result,) = launch_elementwise(launcher, "copy", (background,), {}, outputs)
     if operand.size == 0 or result.size == 0:
         return (result,)
-    kept, region = padded_regions(operand.layout, result.layout, params["low"], params["interior"])
+    key = ("pad", operand.layout, spec.shape, tuple(params["low"]), tuple(params["interior"]))
+    found = launcher.plan(key)
+    if found is None:
+        found = padded_regions(operand.layout, result.layout, params["low"], params["interior"])
+        launcher.plans.store(key, found)
+    kept, region = found
     place(launcher, operand.with_layout(kept), result.with_layout(region), name)
     return (result,)
 
