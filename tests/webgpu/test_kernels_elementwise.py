@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from kernel_support import LAYOUTS, sample, strided
@@ -47,6 +49,23 @@ def test_constants_fill_any_shape(kernels, dtype, shape):
     np.testing.assert_array_equal(kernels.backend.download(constant), np.full(shape, value))
     copied = kernels.run("copy", constant, shape=shape, dtype=dtype)
     np.testing.assert_array_equal(copied, np.full(shape, value))
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(1e300, "float32"), (-0.0, "float64"), (float("nan"), "float32"), (-1, "uint32"), (7, "bool")],
+)
+def test_scalars_take_their_dtype_without_a_warning(kernels, value, dtype):
+    with np.errstate(all="ignore"):
+        expected = np.asarray(value).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scalar = kernels.constant(value, dtype)
+    found = (kernels.backend.download(scalar), kernels.run("copy", scalar, shape=(), dtype=dtype))
+    for each in found:
+        assert each.dtype == dtype and each.shape == ()
+        np.testing.assert_array_equal(each, expected)
+        assert np.signbit(float(each)) == np.signbit(float(expected)) or np.isnan(expected)
 
 
 def test_sizes_and_scalars_make_no_new_pipelines(kernels):

@@ -111,7 +111,8 @@ class WebGpuBackend(Observation):
         """A rank-0 constant that travels in params; no buffer is made unless a kernel asks."""
         self._check_open("scalar")
         storage = self._launcher.dialect(dtype).storage_dtype
-        bits = np.asarray(value).astype(dtype).astype(storage).tobytes()
+        with np.errstate(all="ignore"):  # an overflow to infinity is a value, not a warning
+            bits = np.asarray(value).astype(dtype).astype(storage).tobytes()
         words = np.frombuffer(bits.ljust(8, b"\0"), np.uint32)
         return Tensor(dtype, contiguous_layout(()), Constant(int(words[0]), int(words[1])), self)
 

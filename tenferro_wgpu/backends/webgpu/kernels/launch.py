@@ -80,10 +80,14 @@ class Launcher:
 
     def empty_buffer(self, nbytes: int, operation: str) -> Buffer:
         """A buffer for a dispatch to write, checked against the binding limit."""
+        self.check_bindable(nbytes, operation)
+        return self.queue.allocate(nbytes, operation)
+
+    def check_bindable(self, nbytes: int, operation: str) -> None:
+        """Raise TensorTooLargeError for more bytes than a kernel can bind."""
         limit = self.limits.max_storage_buffer_binding_size
         if nbytes > limit:
             raise TensorTooLargeError(operation, nbytes, limit, "storage binding limit")
-        return self.queue.allocate(nbytes, operation)
 
     def buffer(self, tensor: Tensor) -> Buffer:
         """The device buffer of a tensor; a constant gets a small one, kept for the next use."""
