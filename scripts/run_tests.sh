@@ -24,6 +24,9 @@ export TENFERRO_TEST_ADAPTERS="${TENFERRO_TEST_ADAPTERS:-$adapters}"
 # lavapipe then computes in the calling thread: tiny arrays do not pay for waking a thread pool.
 export LP_NUM_THREADS="${LP_NUM_THREADS:-0}"
 
+# Bit patterns per operation in the fuzz tests of the float dialects.
+export TENFERRO_FUZZ_COUNT="${TENFERRO_FUZZ_COUNT:-1000000}"
+
 # The browser's driver imports what only a page has; its tests run there, in one browser that all
 # of them share (loadgroup).
 exec "$python" -m pytest tests tenferro_wgpu --doctest-modules --dist loadgroup \

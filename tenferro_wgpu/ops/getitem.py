@@ -14,7 +14,8 @@ from ..errors import AxisError, DTypeError, IndexOutOfBoundsError, UnsupportedOp
 from . import structural, views
 from .calling import broadcast_shapes, cast_to, lift
 from .indexing import index_array, picked, prepared_indices
-from .value import Value, apply
+from .joining import PAD
+from .value import Value, apply, constant_like
 
 __all__ = ["getitem"]
 
@@ -35,13 +36,17 @@ def getitem(x: Any, key: Any, /) -> Any:
     >>> tw.getitem(x, (slice(None), slice(None, None, -2))).tolist()
     [[3.0, 1.0], [6.0, 4.0]]
     """
-    value = lift("getitem", x)
+    return parse_key(lift("getitem", x), key).result()
+
+
+def parse_key(x: Value, key: Any) -> Selection:
+    """What ``x[key]`` selects; raises for an index that does not fit `x`."""
     items = list(key) if isinstance(key, tuple) else [key]
     arrays = any(isinstance(item, (Value, list, np.ndarray)) for item in items)
-    selection = _Selection(value, arrays)
-    for item in _expand_ellipsis(items, value.ndim):
+    selection = Selection(x, arrays)
+    for item in _expand_ellipsis(items, x.ndim):
         selection.add(item)
-    return selection.result()
+    return selection
 
 
 def _expand_ellipsis(items: list[Any], ndim: int) -> list[Any]:
@@ -56,7 +61,7 @@ def _expand_ellipsis(items: list[Any], ndim: int) -> list[Any]:
     return [*items[:place], Ellipsis, *[slice(None)] * (ndim - consumed), *items[place + 1 :]]
 
 
-class _Selection:
+class Selection:
     """What the parts of a key select, axis by axis."""
 
     def __init__(self, x: Value, arrays: bool) -> None:
@@ -148,6 +153,37 @@ class _Selection:
             x = apply(views.FLIP, x, axes=tuple(self._flipped))
         x = views.reshaped(x, tuple(self._shape))
         return self._gathered(x) if self._advanced else x
+
+    @property
+    def is_advanced(self) -> bool:
+        """Whether an index array takes part."""
+        return bool(self._advanced)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the result of a selection without index arrays."""
+        return tuple(self._shape)
+
+    def placed(self, v: Value) -> Any:
+        """The transpose of a selection without index arrays: `v` where it selects, 0 elsewhere."""
+        extents = self._x.shape
+        counts = tuple(
+            -(-(stop - start) // step)
+            for start, stop, step in zip(self._starts, self._stops, self._steps, strict=True)
+        )
+        v = views.reshaped(v, counts)
+        if 0 in counts:
+            return constant_like(v, 0, shape=extents)
+        if self._flipped:
+            v = apply(views.FLIP, v, axes=tuple(self._flipped))
+        return apply(
+            PAD,
+            v,
+            constant_like(v, 0, shape=()),
+            low=tuple(self._starts),
+            high=tuple(n - stop for n, stop in zip(extents, self._stops, strict=True)),
+            interior=tuple(step - 1 for step in self._steps),
+        )
 
     def _gathered(self, x: Value) -> Any:
         axes = tuple(place for place, _, _, _ in self._advanced)

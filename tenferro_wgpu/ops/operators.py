@@ -16,6 +16,7 @@ from . import choice, contraction, indexing, joining, reduction, structural
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
 from .getitem import getitem
+from .updating import TensorIndexer
 from .value import Value
 
 __all__ = ["METHODS", "Operators", "compare"]
@@ -121,6 +122,11 @@ class Operators(Value):
 
     def __getitem__(self, key: Any) -> Any:
         return getitem(self, key)
+
+    @property
+    def at(self) -> TensorIndexer:
+        """Changed copies by index: ``x.at[key].set(v)``; also add, multiply, min and max."""
+        return TensorIndexer(self)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         """`tenferro_wgpu.reshape`; the extents may also be given one by one, as in NumPy."""
