@@ -1,0 +1,98 @@
+"""The WebGPU backend as a whole: capabilities, transfers, statistics, caches, closing."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+from kernel_support import Kernels
+
+from tenferro_wgpu.backends.protocol import Backend
+from tenferro_wgpu.backends.webgpu.backend import WebGpuBackend
+from tenferro_wgpu.errors import DTypeError, RuntimeClosedError, TensorTooLargeError
+
+
+def test_it_is_a_backend(kernels):
+    assert isinstance(kernels.backend, Backend)
+    assert kernels.backend.name == "webgpu" and kernels.backend.device_name
+
+
+def test_capabilities_tell_native_from_software(kernels):
+    found = kernels.backend.capabilities()
+    assert found.is_software and found.device_type == "CPU"
+    assert found.dtypes["float32"] == "native" and found.dtypes["int64"] == "software"
+    native = "f64n" in kernels.backend.device.native
+    assert found.dtypes["float64"] == ("native" if native else "software")
+    for name in ("add", "reduce_sum", "dot_general", "gather", "scatter_add", "pad", "argmax"):
+        assert name in found.operations
+    assert found.limits["max_storage_buffer_binding_size"] > 0
+
+
+def test_uploads_copy_and_keep_shape(kernels):
+    x = np.arange(6, dtype="i8").reshape(2, 3)[:, ::-1]
+    kept = x.copy()
+    tensor = kernels.backend.upload(x)
+    x += 1
+    np.testing.assert_array_equal(kernels.backend.download(tensor), kept)
+    np.testing.assert_array_equal(asyncio.run(kernels.backend.download_async(tensor)), kept)
+
+
+def test_refused_uploads(kernels):
+    with pytest.raises(DTypeError, match="datetime64"):
+        kernels.backend.upload(np.zeros(3, "datetime64[s]"))
+    limit = kernels.backend.device.limits.max_storage_buffer_binding_size
+    if limit <= 128 << 20:
+        with pytest.raises(TensorTooLargeError):
+            kernels.backend.upload(np.broadcast_to(np.float32(0), (limit // 4 + 1,)))
+
+
+def test_constants_reach_memory_once(kernels):
+    x, row = np.ones((4, 4), "f4"), (1, 4)
+    kernels.run("concatenate", x, kernels.constant(3, "f4", row), shape=(5, 4), dtype="f4", axis=0)
+    before = kernels.backend.stats()["constants"]["misses"]
+    kernels.run("concatenate", x, kernels.constant(3, "f4", row), shape=(5, 4), dtype="f4", axis=0)
+    assert kernels.backend.stats()["constants"]["misses"] == before
+
+
+def test_caches_can_be_dropped_at_any_time(kernels):
+    x = kernels.tensor(np.arange(5, dtype="f4"))
+    pending = kernels.queue("neg", x, shape=(5,), dtype="f4")
+    kernels.backend.clear_caches()
+    assert kernels.backend.stats()["plans"]["entries"] == 0
+    doubled = kernels.run("add", pending, pending, shape=(5,), dtype="f4")
+    np.testing.assert_array_equal(doubled, -2 * np.arange(5, dtype="f4"))
+
+
+def test_plan_cache_is_bounded(kernels):
+    plans = kernels.backend._launcher.plans
+    limit = plans.limit
+    plans.limit = 16
+    try:
+        for size in range(1, 60):
+            kernels.queue("neg", np.ones(size, "f4"), shape=(size,), dtype="f4")
+        assert len(plans) <= 16 and plans.evictions > 0
+    finally:
+        plans.limit = limit
+
+
+def test_everything_but_close_fails_after_close(kernels):
+    limits = kernels.backend.device.limits_mode
+    backend = WebGpuBackend(adapter=kernels.backend.device_name, limits=limits)
+    own = Kernels(backend)
+    x = own.tensor(np.ones(3, "f4"))
+    backend.close()
+    backend.close()
+    with pytest.raises(RuntimeClosedError, match="neg"):
+        own.queue("neg", x, shape=(3,), dtype="f4")
+    for call in (
+        lambda: backend.upload(np.ones(3, "f4")),
+        lambda: backend.scalar(1, np.dtype("f4")),
+        lambda: backend.download(x),
+        backend.synchronize,
+        backend.flush,
+        backend.clear_caches,
+        backend.capabilities,
+    ):
+        with pytest.raises(RuntimeClosedError):
+            call()
