@@ -28,6 +28,8 @@ __all__ = ["Node", "reverse_sweep", "sum_to_shape"]
 
 _sequence = itertools.count(1)
 
+NOTHING: tuple[Any, ...] = ()
+
 #: What a node came from: (node, index of its output), or None for an inactive input.
 Parent = tuple["Node", int] | None
 
@@ -75,33 +77,40 @@ def record(
     inputs: Sequence[Any],
     outputs: Sequence[Any],
     avals: Sequence[ShapeDtype],
+    keep: Callable[[Any], Any],
 ) -> Node | None:
     """A node for an application with at least one active input, or None if no rule applies.
 
-    `inputs` and `outputs` are the objects to keep where a rule asks for a value; only what the
-    rules of active inputs name is kept.
+    `inputs` and `outputs` are what `keep` turns into residuals where a rule asks for a value;
+    only what the rules of active inputs name is kept.
     """
-    if primitive.vjp is None:
+    rules = primitive.vjp
+    if rules is None:
         return None
     if primitive.variadic:
-        likes = tuple(ShapeDtype(x.shape, x.dtype) for x in inputs)
+        likes = tuple([ShapeDtype(x.shape, x.dtype) for x in inputs])
         return Node(primitive, params, parents, (likes,), avals)
-    active: list[Parent] = []
+    active = False
     saved: list[Sequence[Any]] = []
-    for parent, rule in zip(parents, primitive.vjp, strict=True):
+    for position, parent in enumerate(parents):
+        rule = rules[position]
         if parent is None or rule is None:
-            active.append(None)
-            saved.append(())
+            saved.append(NOTHING)
+            if parent is not None:
+                parents = (*parents[:position], None, *parents[position + 1 :])
+            continue
+        active = True
+        if not rule.residuals:
+            saved.append(NOTHING)
             continue
         kept = []
-        for position, keeps_value in rule.residuals:
-            residual = outputs[0] if position < 0 else inputs[position]
-            kept.append(residual if keeps_value else ShapeDtype(residual.shape, residual.dtype))
-        active.append(parent)
+        for source, keeps_value in rule.residuals:
+            residual = outputs[0] if source < 0 else inputs[source]
+            kept.append(
+                keep(residual) if keeps_value else ShapeDtype(residual.shape, residual.dtype)
+            )
         saved.append(kept)
-    if not any(active):
-        return None
-    return Node(primitive, params, tuple(active), tuple(saved), avals)
+    return Node(primitive, params, parents, tuple(saved), avals) if active else None
 
 
 def sum_to_shape(g: Value, shape: tuple[int, ...]) -> Value:

@@ -248,12 +248,10 @@ class EagerRuntime(Maintenance, Interpreter):
             return (self._view(primitive, tensors[0], params),)
         if primitive.elementwise:
             shape = avals[0].shape
-            for position, tensor in enumerate(tensors):
+            for tensor in tensors:
                 if tensor.shape != shape:
-                    axes = range(len(shape) - len(tensor.shape), len(shape))
-                    tensors[position] = tensor.with_layout(
-                        tensor.layout.broadcast_in_dim(shape, axes)
-                    )
+                    tensors = [_broadcast(tensor, shape) for tensor in tensors]
+                    break
         with self._lock:
             outputs = self.backend.execute(primitive, tuple(tensors), params, avals)
         for observe in self._observers:
@@ -286,27 +284,18 @@ class EagerRuntime(Maintenance, Interpreter):
         avals: tuple[ShapeDtype, ...],
     ) -> tuple[Value, ...]:
         parents = tuple([None if x.node is None else (x.node, x.output_index) for x in inputs])
-        node = tape.record(primitive, params, parents, inputs, outputs, avals)
+        # Residuals are concrete tensors, never a user's: that one's slot must be free to die.
+        node = tape.record(primitive, params, parents, tensors, outputs, avals, self._keep)
         if node is None:
             return tuple([EagerTensor(self, tensor) for tensor in outputs])
-        if not primitive.variadic:
-            node.saved = tuple([self._keep(saved, tensors) for saved in node.saved])
         return tuple(
             [make_tensor(self, tensor, node, index) for index, tensor in enumerate(outputs)]
         )
 
-    def _keep(self, saved: Sequence[Any], tensors: Sequence[Tensor]) -> Sequence[Any]:
-        """Residuals as concrete tensors: never a user's tensor, whose slot must be free to die."""
-        kept = []
-        for residual in saved:
-            if isinstance(residual, EagerTensor):
-                residual = residual.tensor
-            if isinstance(residual, Tensor) and (
-                residual.size * COMPACT_BELOW < residual.buffer_size
-            ):
-                residual = self.compact(residual)
-            kept.append(residual)
-        return kept
+    def _keep(self, tensor: Tensor) -> Tensor:
+        """A residual; compacted where a small view would keep a large buffer alive."""
+        small = tensor.size * COMPACT_BELOW < tensor.buffer_size
+        return self.compact(tensor) if small else tensor
 
     # -- scoping and life -------------------------------------------------------------------------
 
@@ -344,6 +333,13 @@ class EagerRuntime(Maintenance, Interpreter):
         """Call `f` with the backend held, as in `session`, and return its result."""
         with self.session() as backend:
             return f(backend)
+
+
+def _broadcast(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if tensor.shape == shape:
+        return tensor
+    axes = range(len(shape) - len(tensor.shape), len(shape))
+    return tensor.with_layout(tensor.layout.broadcast_in_dim(shape, axes))
 
 
 _default: EagerRuntime | None = None

@@ -15,7 +15,7 @@ from ..dtypes import as_dtype, default_complex, is_inexact, promote_dtypes, weak
 from ..errors import AxisError, DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from .primitive import Primitive
-from .value import Interpreter, Value, apply, apply_multiple
+from .value import NO_PARAMS, Interpreter, Value, apply, apply_multiple
 
 __all__ = [
     "broadcast_shapes",
@@ -139,10 +139,10 @@ def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> An
                 if not isinstance(operand, Value) or operand.dtype is not dtype:
                     break
             else:
-                return apply_multiple(primitive, operands)[0]
+                return apply_multiple(primitive, operands, NO_PARAMS)[0]
             if type(operand) is float and len(operands) == 2 and dtype.kind in "fc":
                 scalar = first.interpreter.constant(operand, dtype)
-                return apply_multiple(primitive, (first, scalar))[0]
+                return apply_multiple(primitive, (first, scalar), NO_PARAMS)[0]
     values = promote(primitive.name, operands)
     dtype = values[0].dtype
     if dtype.kind not in kinds:

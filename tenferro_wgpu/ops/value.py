@@ -81,11 +81,11 @@ class Interpreter:
         raise NotImplementedError
 
 
-_NO_PARAMS: dict[str, Any] = {}
+NO_PARAMS: dict[str, Any] = {}
 
 
 def apply_multiple(
-    primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any] = _NO_PARAMS
+    primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any] = NO_PARAMS
 ) -> tuple[Value, ...]:
     """Apply a primitive by the innermost interpreter among its inputs; returns all outputs."""
     interpreter = inputs[0].interpreter

@@ -62,7 +62,7 @@ class Tracer(Interpreter):
         if not any(mine) or not is_inexact(outputs[0].dtype):
             return outputs
         avals = [ShapeDtype(out.shape, out.dtype) for out in outputs]
-        node = tape.record(primitive, params, parents, primals, outputs, avals)
+        node = tape.record(primitive, params, parents, primals, outputs, avals, lambda kept: kept)
         if node is None:
             return outputs
         return tuple(TracedValue(self, out, node, index) for index, out in enumerate(outputs))
