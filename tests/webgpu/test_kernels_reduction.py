@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_support import LAYOUTS, sample, strided
 
-from tenferro_wgpu.backends.webgpu.kernels.reduction import plan_reduction
+from tenferro_wgpu.backends.webgpu.kernels.reduction import plan_argmax, plan_reduction
 from tenferro_wgpu.errors import DTypeError, ShapeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
@@ -120,6 +120,12 @@ def test_plan_splits_few_long_rows_and_joins_them():
     assert gpu[0].lanes == 256 and gpu[0].splits > 1
     columns = plan_reduction(contiguous_layout((4096, 512)), (0,), is_cpu=False, packable=False)
     assert columns[0].lanes == 1 and columns[0].splits > 1
+
+
+def test_plan_of_a_long_argmax_compares_winners():
+    first, *others = plan_argmax(contiguous_layout((3, 100_000)), 1, is_cpu=True)
+    assert first.splits > 1 and first.splits * first.chunk >= 100_000
+    assert others[0].count == first.splits and others[-1].splits == 1
 
 
 def test_plan_walks_memory_forwards():

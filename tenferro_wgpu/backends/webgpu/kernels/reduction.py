@@ -297,30 +297,45 @@ def launch_argmax(
     result = launcher.empty(spec, name)
     if result.size == 0:
         return (result,)
-    T = _value_dialect(launcher, operand.dtype, name)
-    kept = [other for other in range(operand.ndim) if other != axis]
-    outer_extents, (outer_strides,) = coalesce(
-        [operand.shape[other] for other in kept],
-        [[operand.layout.strides[other] for other in kept]],
-    )
-    whole = ReductionStep(
-        outer_extents, outer_strides, (), (operand.layout.strides[axis],), operand.layout.offset,
-        outputs=result.size, count=extent, splits=1, chunk=extent, lanes=1, pack="none",
-    )  # fmt: skip
+    key = (name, operand.layout, axis, operand.dtype.num)
+    launches = launcher.plan(key)
+    if launches is None:
+        T = _value_dialect(launcher, operand.dtype, name)
+        steps = plan_argmax(operand.layout, axis, is_cpu=launcher.is_cpu)
+        launches = [
+            _prepare(
+                launcher, "reduction/argmax", step, T,
+                candidates=position > 0, final=position == len(steps) - 1,
+            )
+            for position, step in enumerate(steps)
+        ]  # fmt: skip
+        launcher.plans.store(key, launches)
     source = launcher.buffer(operand)
     found: tuple[Buffer, ...] = ()
-    while True:
-        step = _divided(whole, launcher.is_cpu)
-        final = step.splits == 1
-        launch = _prepare(
-            launcher, "reduction/argmax", step, T, candidates=bool(found), final=final
-        )
+    for launch in launches:
+        final = launch is launches[-1]
         buffer = result.handle if final else launcher.empty_buffer(launch.results * 4, name)
+        bindings = (source, *found, buffer)
         launcher.queue.dispatch(
-            launch.pipeline, (source, *found, buffer), launch.params, launch.workgroups, name,
-            (buffer,),
-        )  # fmt: skip
-        if final:
-            return (result,)
+            launch.pipeline, bindings, launch.params, launch.workgroups, name, (buffer,)
+        )
         found = (buffer,)
-        whole = replace(whole, count=step.splits, chunk=step.splits)
+    return (result,)
+
+
+def plan_argmax(layout: Layout, axis: int, *, is_cpu: bool) -> tuple[ReductionStep, ...]:
+    """Plan the argmax of a non-empty tensor; each further step compares the winners before it."""
+    kept = [other for other in range(layout.ndim) if other != axis]
+    outer_extents, (outer_strides,) = coalesce(
+        [layout.shape[other] for other in kept], [[layout.strides[other] for other in kept]]
+    )
+    extent = layout.shape[axis]
+    whole = ReductionStep(
+        outer_extents, outer_strides, (), (layout.strides[axis],), layout.offset,
+        outputs=_product(outer_extents), count=extent, splits=1, chunk=extent, lanes=1, pack="none",
+    )  # fmt: skip
+    steps = [_divided(whole, is_cpu)]
+    while steps[-1].splits > 1:
+        winners = steps[-1].splits
+        steps.append(_divided(replace(whole, count=winners, chunk=winners), is_cpu))
+    return tuple(steps)
