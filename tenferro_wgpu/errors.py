@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "ArgumentError",
     "AxisError",
     "ContextMismatchError",
     "DTypeError",
@@ -26,8 +27,10 @@ __all__ = [
     "MalformedFamilyIdError",
     "MissingRuleError",
     "NoAdapterError",
+    "NanError",
     "NonScalarGradError",
     "NotTrackedError",
+    "RangeError",
     "RuntimeClosedError",
     "ShaderError",
     "ShapeError",
@@ -41,6 +44,26 @@ __all__ = [
 
 class TenferroError(Exception):
     """Base class of every exception this library raises on purpose."""
+
+
+class ArgumentError(TenferroError, ValueError):
+    """An argument whose value an operation does not take."""
+
+    def __init__(self, op: str, message: str) -> None:
+        self.op = op
+        super().__init__(f"{op}: {message}")
+
+
+class RangeError(TenferroError, OverflowError):
+    """A number that the wanted dtype cannot hold."""
+
+    def __init__(self, op: str, value: Any, dtype: Any) -> None:
+        self.op = op
+        self.value = value
+        self.dtype = dtype
+        super().__init__(
+            f"{op}: {value} is out of range for {dtype}; use a wider dtype, or astype(...) first"
+        )
 
 
 class ShapeError(TenferroError, ValueError):
@@ -294,3 +317,14 @@ class EnvironmentVariableError(TenferroError, ValueError):
         self.value = value
         self.choices = tuple(choices)
         super().__init__(f"{variable}={value!r} is not understood; choose {', '.join(choices)}")
+
+
+class NanError(TenferroError, FloatingPointError):
+    """`check_nans` saw an operation turn NaN-free inputs into NaN."""
+
+    def __init__(self, op: str, shape: Sequence[int]) -> None:
+        self.op = op
+        self.shape = tuple(shape)
+        super().__init__(
+            f"{op}: first made a NaN, in a result of shape {self.shape}; look at its inputs"
+        )

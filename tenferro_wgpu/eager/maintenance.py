@@ -15,7 +15,7 @@ import numpy as np
 from ..backends.protocol import HasCaches
 from ..caching import CacheLimits
 from ..dtypes import is_inexact
-from ..errors import RuntimeClosedError, TenferroError
+from ..errors import NanError, RuntimeClosedError
 from . import profile
 
 if TYPE_CHECKING:
@@ -27,16 +27,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
     from .grad_slots import GradSlots
 
-__all__ = ["Maintenance", "NanError"]
-
-
-class NanError(TenferroError, FloatingPointError):
-    """`check_nans` saw an operation turn NaN-free inputs into NaN."""
-
-    def __init__(self, op: str, shape: tuple[int, ...]) -> None:
-        self.op = op
-        self.shape = shape
-        super().__init__(f"{op}: first made a NaN, in a result of shape {shape}")
+__all__ = ["Maintenance"]
 
 
 class Maintenance:
