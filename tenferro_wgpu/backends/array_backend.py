@@ -6,13 +6,20 @@ a tensor's own strided view of it is built once and kept in ``tensor.native_view
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ..dtypes import SUPPORTED, as_dtype
-from ..errors import DeviceOutOfMemoryError, RuntimeClosedError, UnsupportedOperationError
+from ..errors import (
+    DeviceOutOfMemoryError,
+    RuntimeClosedError,
+    TensorTooLargeError,
+    UnsupportedOperationError,
+)
 from ..layout import Layout, contiguous_layout
 from ..tensor import ShapeDtype, Tensor
 from .array_kernels import BoundKernel
@@ -79,15 +86,18 @@ class ArrayBackend:
         if kernel is None:
             self._refuse(name, operands)
         arrays = []
-        for operand in operands:
-            view = operand.native_view
-            arrays.append(self.as_array(operand) if view is None else view)
         out = outputs[0]
         try:
+            for operand in operands:
+                view = operand.native_view
+                arrays.append(self.as_array(operand) if view is None else view)
             result = self._call(kernel, out, arrays, params)
-        except MemoryError as error:
-            nbytes = contiguous_layout(out.shape).size * out.dtype.itemsize
-            raise DeviceOutOfMemoryError(name, nbytes, str(error)) from error
+        except (MemoryError, ValueError) as error:
+            sizes = [prod(out.shape) * out.dtype.itemsize, *(x.nbytes for x in operands)]
+            refused = _about_memory(name, max(sizes), error)
+            if refused is None:
+                raise
+            raise refused from error
         self._executed[name] = self._executed.get(name, 0) + 1
         return (self._wrap(result, out.dtype),)
 
@@ -112,8 +122,11 @@ class ArrayBackend:
         self._check_open("download")
         try:
             array = self._to_host(self.as_array(tensor))
-        except MemoryError as error:
-            raise DeviceOutOfMemoryError("download", tensor.nbytes, str(error)) from error
+        except (MemoryError, ValueError) as error:
+            refused = _about_memory("download", tensor.nbytes, error)
+            if refused is None:
+                raise
+            raise refused from error
         self._downloads += 1
         self._downloaded_bytes += array.nbytes
         return array
@@ -198,3 +211,13 @@ class ArrayBackend:
 
     def _driver(self) -> str:
         raise NotImplementedError
+
+
+def _about_memory(op: str, nbytes: int, error: Exception) -> Exception | None:
+    """The error for `nbytes` that could not be held, or None if `error` is about something else."""
+    if nbytes > sys.maxsize:
+        # NumPy says this with a ValueError of its own.
+        return TensorTooLargeError(op, nbytes, sys.maxsize, "address space")
+    if isinstance(error, MemoryError):
+        return DeviceOutOfMemoryError(op, nbytes, str(error))
+    return None

@@ -94,6 +94,12 @@ def _default_for(
         return default_float
     if array.dtype.kind == "c":
         return default_complex(default_float)
+    if (
+        isinstance(a, int)
+        and array.dtype.kind == "O"
+        or (array.dtype.kind == "u" and array.max() > np.iinfo(int64).max)
+    ):
+        raise OverflowError(f"{op}: an integer is out of range for int64; pass a dtype")
     if array.dtype.kind not in "biu":
         raise DTypeError(op, f"cannot make a tensor of {type(a).__name__}")
     return array.dtype if array.dtype.kind == "b" else int64

@@ -28,6 +28,8 @@ __all__ = [
 ]
 
 SCALARS = (bool, int, float, complex, np.generic)
+#: Kinds of dtypes that tensors can have; NumPy's scalars include dates and text.
+ANY_KIND = "biufc"
 
 _default_interpreter: Callable[[], Interpreter] | None = None
 
@@ -36,6 +38,13 @@ def set_default_interpreter(provider: Callable[[], Interpreter]) -> None:
     """Say where calls without any tensor argument (``add(1, 2)``) are computed."""
     global _default_interpreter
     _default_interpreter = provider
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether `x` is a Python or NumPy number or bool."""
+    if isinstance(x, np.generic):
+        return x.dtype.kind in ANY_KIND
+    return isinstance(x, SCALARS)
 
 
 def lift(op: str, x: Any) -> Value:
@@ -51,13 +60,15 @@ def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
         if isinstance(operand, Value):
             if anchor is None or operand.interpreter.level > anchor.level:
                 anchor = operand.interpreter
-        elif not isinstance(operand, SCALARS):
+        elif not is_scalar(operand):
             raise _not_a_tensor(op, operand)
     if anchor is None:
         if _default_interpreter is None:
             raise DTypeError(op, "expected at least one tensor argument")
         anchor = _default_interpreter()
         common = np.result_type(*operands)
+        if common.kind not in ANY_KIND:
+            raise OverflowError(f"{op}: an integer of {operands} is out of range for int64")
         return [anchor.constant(operand, _scalar_dtype(anchor, common)) for operand in operands]
     dtype: np.dtype[Any] | None = None
     for operand in operands:

@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import bool_
 from ..tensor import ShapeDtype
 from . import elementwise as arithmetic
-from .calling import SCALARS, broadcast_shapes, elementwise, lift, promote
+from .calling import broadcast_shapes, elementwise, is_scalar, lift, promote
 from .table import ANY, ORDERED, binary, row, same, to_bool, unary
 from .value import Value, apply, constant_like
 
@@ -126,14 +126,14 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
     >>> tw.where(tw.asarray([True, False]), tw.asarray([1.0, 2.0]), 0.0).tolist()
     [1.0, 0.0]
     """
-    if isinstance(condition, SCALARS) and any(isinstance(v, Value) for v in (x, y)):
+    if is_scalar(condition) and any(isinstance(v, Value) for v in (x, y)):
         anchor = x if isinstance(x, Value) else y
         chosen: Value = constant_like(anchor, bool(condition), shape=(), dtype=bool_)
     else:
         chosen = lift("where", condition)
     if chosen.dtype is not bool_:
         chosen = not_equal(chosen, 0)
-    if isinstance(x, SCALARS) and isinstance(y, SCALARS):
+    if is_scalar(x) and is_scalar(y):
         common = np.result_type(x, y)
         default = chosen.interpreter.default_dtype
         dtype = default if common.kind == "f" else common

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dtypes import as_dtype, bool_, default_complex, int64
 from ..errors import DTypeError, ShapeError
-from .calling import SCALARS, cast_to, lift
+from .calling import cast_to, is_scalar, lift
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
 from .views import as_shape
@@ -50,7 +50,7 @@ def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
 
 def _check_fill(op: str, value: Any, dtype: np.dtype[Any]) -> None:
     """Raise unless `dtype` can hold a scalar: no device may wrap or clamp it silently."""
-    if not isinstance(value, SCALARS) or np.dtype(type(value)).kind not in "biufc":
+    if not is_scalar(value):
         raise DTypeError(op, f"the fill value must be a scalar, got {value!r}")
     if isinstance(value, (complex, np.complexfloating)) and dtype.kind not in "cb":
         raise DTypeError(op, f"{value} does not fit {dtype}; take its real part first", (dtype,))

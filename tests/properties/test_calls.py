@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases.operations import assert_close
-from hypothesis import HealthCheck, given, settings, strategies
+from hypothesis import HealthCheck, Phase, given, settings, strategies
 from properties import index_calls
 from properties.calls import CALLS, Call
 from properties.sources import DrawnSource
@@ -34,6 +34,7 @@ def test_operation_against_numpy(rt, adapter, name):
     @settings(
         max_examples=EXAMPLES.get(adapter, 12), deadline=None, derandomize=True, database=None,
         suppress_health_check=list(HealthCheck), print_blob=True,
+            phases=[Phase.generate],
     )  # fmt: skip
     @given(data=strategies.data())
     def check(data):

@@ -23,12 +23,13 @@ CALLS: dict[str, Maker] = {}
 
 #: Sizes are small, or so large that no machine tries to allocate them.
 ODD_VALUES: list[Any] = [
-    None, -1, 0, 1, 2, 3, -2, 7, 5.5, float("nan"), float("inf"), -0.0, True, False, 1j, 2**31,
-    -(2**31) - 1, 2**32, 2**62, 2**63, -(2**63) - 1, 10**30, "text", "", "float32", "raise", b"x",
+    None, -1, 0, 1, 2, 3, -2, 7, 5.5, float("nan"), float("inf"), -0.0, True, False, 1j, 2**50,
+    -(2**31) - 1, 2**62, 2**63, -(2**63) - 1, 10**30, "text", "", "float32", "raise", b"x",
     (), [], {}, (0,), (-1,), (1, 1), (0, 0), [[]], [[1, 2], [3]], (2, 3), (2**62,), (2**40, 2**40),
     (1.5,), ("a",), slice(None), slice(0, None, 0), slice("a"), Ellipsis, NotImplemented, object(),
     int, np.float64, np.dtype("int8"), np.dtype("complex64"), np.int64(2), np.float32(0.5),
-    np.bool_(True), np.datetime64("2020-01-01"), np.zeros(0), np.arange(3), np.ones((2, 2), bool),
+    np.bool_(True), np.datetime64("2020-01-01"), np.timedelta64(3, "s"), np.zeros(0), np.arange(3),
+    np.ones((2, 2), bool),
     np.array(1.5), np.array(["a"]), np.array([None]), {0: 1}, {1, 2}, range(3), lambda: None,
 ]  # fmt: skip
 
@@ -175,6 +176,8 @@ for _name in ("zeros", "ones", "empty"):
     _add(_name, _in_dtype(getattr(tw, _name)), _shape, _dtype)
 for _name in ("zeros_like", "ones_like"):
     _add(_name, _in_dtype(getattr(tw, _name)), _tensor, _dtype)
+_add("elements of a huge tensor", lambda shape: tw.zeros(shape) + 1.5,
+     lambda s: s.choice(((2**62,), (2**40, 2**40), (2**50,), (2**31, 0), (10**30,))))  # fmt: skip
 _add("full", tw.full, _shape, _some_scalar)
 _add("full_like", tw.full_like, _tensor, _some_scalar)
 _add("eye", lambda n, m, k: tw.eye(n, m, k=k), _count, _count, _number)
@@ -212,8 +215,8 @@ for _name in ("neg", "pos", "invert", "abs"):
     _add_method(f"operator {_name}", getattr(operator, _name), _tensor)
 _add_method("T", lambda x: x.T, _tensor)
 _add_method("mT", lambda x: x.mT, _tensor)
-_add("getitem of anything", lambda x, key: x[key], _tensor, odd_value)
-_add("getitem of two", lambda x, a, b: x[a, b], _tensor, odd_value, odd_value)
+_add_method("getitem of anything", lambda x, key: x[key], _tensor, odd_value)
+_add_method("getitem of two", lambda x, a, b: x[a, b], _tensor, odd_value, odd_value)
 _add("pad of anything", lambda x, width: tw.pad(x, width), _tensor, odd_value)
 _add("take of a tensor", lambda x, i, mode: tw.take(x, i, axis=0, mode=mode), _tensor, _tensor,
      lambda s: s.choice(("raise", "clip", "wrap", "fill")))  # fmt: skip
