@@ -18,6 +18,7 @@ from .primitive import Primitive
 from .value import NO_PARAMS, Interpreter, Value, apply, apply_multiple
 
 __all__ = [
+    "as_axes",
     "broadcast_shapes",
     "elementwise",
     "lift",
@@ -226,6 +227,15 @@ def normalize_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
     for first, second in zip(axes, axes[1:], strict=False):
         if first == second:
             raise AxisError(op, f"axis {first} is named twice in {axis!r}", axis=first, ndim=ndim)
+    return tuple(axes)
+
+
+def as_axes(op: str, axes: Any) -> tuple[Any, ...]:
+    """The items of a sequence of axes; raises DTypeError for anything else."""
+    if isinstance(axes, np.ndarray):
+        axes = axes.tolist()
+    if not isinstance(axes, Sequence) or isinstance(axes, str):
+        raise DTypeError(op, f"axes are a tuple or list of integers, got {axes!r}")
     return tuple(axes)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
-from .calling import broadcast_shapes, normalize_axis, promote
+from .calling import as_axes, broadcast_shapes, normalize_axis, promote
 from .elementwise import conj
 from .primitive import Primitive
 from .table import NUMERIC
@@ -126,17 +126,27 @@ def dot_general(x: Any, y: Any, /, dimension_numbers: Any) -> Any:
     (2, 3, 5)
     """
     first, second = _operands("dot_general", x, y)
-    (left, right), (left_batch, right_batch) = dimension_numbers
+    contracting, batch = _two("dot_general", "dimension_numbers", dimension_numbers)
     return _contract(
         first,
         second,
-        (_axes(left, first), _axes(right, second)),
-        (_axes(left_batch, first), _axes(right_batch, second)),
+        _axis_pair("dot_general", "the contracting axes", contracting, first, second),
+        _axis_pair("dot_general", "the batch axes", batch, first, second),
     )
 
 
-def _axes(axes: Any, x: Value) -> Shape:
-    return tuple(normalize_axis("dot_general", axis, x.ndim) for axis in axes)
+def _two(op: str, what: str, pair: Any) -> tuple[Any, Any]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise DTypeError(op, f"{what} must be a pair (of x, of y), got {pair!r}")
+    return pair[0], pair[1]
+
+
+def _axis_pair(op: str, what: str, pair: Any, x: Value, y: Value) -> Pair:
+    left, right = _two(op, what, pair)
+    return (
+        tuple(normalize_axis(op, axis, x.ndim) for axis in as_axes(op, left)),
+        tuple(normalize_axis(op, axis, y.ndim) for axis in as_axes(op, right)),
+    )
 
 
 def matmul(x: Any, y: Any, /) -> Any:
@@ -191,20 +201,25 @@ def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
     [12.0, 12.0]
     """
     first, second = _operands("tensordot", x, y)
-    left: Any
-    right: Any
+    pair: Any
     if isinstance(axes, (tuple, list)):
-        left, right = (one if isinstance(one, (tuple, list)) else (one,) for one in axes)
+        pair = tuple(one if isinstance(one, (tuple, list)) else (one,) for one in axes)
     else:
-        count = operator.index(axes)
+        try:
+            count = operator.index(axes)
+        except TypeError:
+            raise DTypeError(
+                "tensordot", f"axes must be an integer or two lists of integers, got {axes!r}"
+            ) from None
         if not 0 <= count <= min(first.ndim, second.ndim):
             raise ShapeError(
                 "tensordot",
                 f"{count} axes do not exist in shapes {first.shape} and {second.shape}",
                 (first.shape, second.shape),
             )
-        left, right = range(first.ndim - count, first.ndim), range(count)
-    return _contract(first, second, (_axes(left, first), _axes(right, second)), ((), ()))
+        pair = (range(first.ndim - count, first.ndim), range(count))
+    contracting = _axis_pair("tensordot", "axes", pair, first, second)
+    return _contract(first, second, contracting, ((), ()))
 
 
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:

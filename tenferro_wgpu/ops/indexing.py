@@ -14,7 +14,15 @@ from ..dtypes import int32, int64, uint32
 from ..errors import DTypeError, IndexOutOfBoundsError, ShapeError
 from ..tensor import ShapeDtype
 from . import choice, joining, structural, views
-from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis, promote
+from .calling import (
+    as_axes,
+    broadcast_shapes,
+    cast_to,
+    lift,
+    normalize_axes,
+    normalize_axis,
+    promote,
+)
 from .primitive import Primitive
 from .value import Value, apply, constant_like
 
@@ -198,8 +206,9 @@ def gather(
 
 
 def _ordered_axes(op: str, axes: Any, ndim: int) -> Shape:
-    normalize_axes(op, tuple(axes), ndim)
-    return tuple(normalize_axis(op, axis, ndim) for axis in axes)
+    several = as_axes(op, axes)
+    normalize_axes(op, several, ndim)
+    return tuple(normalize_axis(op, axis, ndim) for axis in several)
 
 
 def _start_indices(

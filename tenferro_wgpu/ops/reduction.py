@@ -11,7 +11,7 @@ from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import choice, joining, views
 from . import elementwise as arithmetic
-from .calling import cast_to, lift, normalize_axes, to_inexact
+from .calling import as_axes, cast_to, lift, normalize_axes, normalize_axis, to_inexact
 from .primitive import Primitive
 from .table import ORDERED
 from .value import Value, apply, constant_like
@@ -307,7 +307,7 @@ def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
         flat = views.reshaped(value, (value.size,))
         out = apply(ARGMAX, flat, axis=0)
         return _kept(out, value.shape, tuple(range(value.ndim))) if keepdims else out
-    (place,) = normalize_axes("argmax", axis, value.ndim)
+    place = normalize_axis("argmax", axis, value.ndim)
     out = apply(ARGMAX, value, axis=place)
     return _kept(out, value.shape, (place,)) if keepdims else out
 
@@ -319,7 +319,7 @@ def reduce_sum(x: Any, /, axes: Sequence[int]) -> Any:
     >>> tw.reduce_sum(tw.asarray([[1.0, 2.0], [3.0, 4.0]]), [0, 1]).item()
     10.0
     """
-    return sum(x, axis=tuple(axes))
+    return sum(x, axis=as_axes("reduce_sum", axes))
 
 
 def reduce_prod(x: Any, /, axes: Sequence[int]) -> Any:
@@ -329,7 +329,7 @@ def reduce_prod(x: Any, /, axes: Sequence[int]) -> Any:
     >>> tw.reduce_prod(tw.asarray([2.0, 3.0]), [0]).item()
     6.0
     """
-    return prod(x, axis=tuple(axes))
+    return prod(x, axis=as_axes("reduce_prod", axes))
 
 
 def reduce_max(x: Any, /, axes: Sequence[int]) -> Any:
@@ -339,7 +339,7 @@ def reduce_max(x: Any, /, axes: Sequence[int]) -> Any:
     >>> tw.reduce_max(tw.asarray([2.0, 3.0]), [0]).item()
     3.0
     """
-    return max(x, axis=tuple(axes))
+    return max(x, axis=as_axes("reduce_max", axes))
 
 
 def reduce_min(x: Any, /, axes: Sequence[int]) -> Any:
@@ -349,4 +349,4 @@ def reduce_min(x: Any, /, axes: Sequence[int]) -> Any:
     >>> tw.reduce_min(tw.asarray([2.0, 3.0]), [0]).item()
     2.0
     """
-    return min(x, axis=tuple(axes))
+    return min(x, axis=as_axes("reduce_min", axes))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import AxisError, ShapeError
 from . import views
-from .calling import broadcast_shapes, lift, normalize_axes, normalize_axis
+from .calling import as_axes, broadcast_shapes, lift, normalize_axes, normalize_axis
 from .value import Value, apply
 
 __all__ = [
@@ -100,7 +100,9 @@ def transpose(x: Any, /, axes: Any = None) -> Any:
     value = lift("transpose", x)
     if axes is None:
         return _reversed_axes(value)
-    permutation = tuple(normalize_axis("transpose", axis, value.ndim) for axis in axes)
+    permutation = tuple(
+        normalize_axis("transpose", axis, value.ndim) for axis in as_axes("transpose", axes)
+    )
     if sorted(permutation) != list(range(value.ndim)):
         raise AxisError(
             "transpose",
@@ -194,7 +196,10 @@ def broadcast_in_dim(x: Any, /, shape: Any, axes: Any) -> Any:
     """
     value = lift("broadcast_in_dim", x)
     target = views.as_shape("broadcast_in_dim", shape)
-    places = tuple(normalize_axis("broadcast_in_dim", axis, len(target)) for axis in axes)
+    places = tuple(
+        normalize_axis("broadcast_in_dim", axis, len(target))
+        for axis in as_axes("broadcast_in_dim", axes)
+    )
     return apply(views.BROADCAST_IN_DIM, value, shape=target, axes=places)
 
 

@@ -118,6 +118,30 @@ ROWS = {
     "tensordot over too many axes": (
         lambda: M.tensordot(M, axes=3), errors.ShapeError, "tensordot",
     ),
+    "dot_general without batch axes": (
+        lambda: tw.dot_general(M, M, ((1,), (0,))), errors.DTypeError, r"dot_general.*pair.*\(1,\)",
+    ),
+    "dot_general by a number": (
+        lambda: tw.dot_general(M, M, 1), errors.DTypeError, "dimension_numbers",
+    ),
+    "dot_general by numbers": (
+        lambda: tw.dot_general(M, M, ((1, 0), (0, 0))), errors.DTypeError, "integers, got 1",
+    ),
+    "tensordot by one list": (
+        lambda: tw.tensordot(M, M, axes=((1,),)), errors.DTypeError, "tensordot.*pair",
+    ),
+    "tensordot by half": (lambda: tw.tensordot(M, M, axes=0.5), errors.DTypeError, "tensordot"),
+    "argmax along two axes": (lambda: M.argmax(axis=(0, 1)), errors.DTypeError, r"argmax.*\(0, 1"),
+    "transpose by a number": (lambda: tw.transpose(M, 3), errors.DTypeError, "transpose.*got 3"),
+    "broadcast along a number": (
+        lambda: tw.broadcast_in_dim(V, (4, 4), 1), errors.DTypeError, "broadcast_in_dim.*got 1",
+    ),
+    "reduce_sum along a number": (
+        lambda: tw.reduce_sum(M, 0), errors.DTypeError, "reduce_sum.*got 0",
+    ),
+    "gather along a number": (
+        lambda: V.gather([[0]], axes=0, slice_sizes=(1,)), errors.DTypeError, "gather.*got 0",
+    ),
     "vecdot of unequal vectors": (lambda: M.vecdot(value(3)), errors.ShapeError, "vecdot"),
     "ndarray on the right": (lambda: V + np.ones(4), errors.DTypeError, "constant_from"),
     "ndarray on the left": (lambda: np.ones(4) * V, errors.DTypeError, "constant_from"),
