@@ -70,7 +70,8 @@ def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
         common = np.result_type(*operands)
         if common.kind not in ANY_KIND:
             raise OverflowError(f"{op}: an integer of {operands} is out of range for int64")
-        return [anchor.constant(operand, _scalar_dtype(anchor, common)) for operand in operands]
+        wanted = _scalar_dtype(anchor, common)
+        return [anchor.constant(_checked_scalar(op, x, wanted), wanted) for x in operands]
     dtype: np.dtype[Any] | None = None
     for operand in operands:
         if isinstance(operand, Value):
