@@ -11,6 +11,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from .errors import ArgumentError
+
 __all__ = ["CacheLimits", "CacheStats", "LruCache"]
 
 
@@ -34,7 +36,7 @@ class CacheLimits:
 
     def __post_init__(self) -> None:
         if self.max_entries < 0 or (self.max_retained_bytes or 0) < 0:
-            raise ValueError(f"cache limits must not be negative, got {self}")
+            raise ArgumentError("CacheLimits", f"limits must not be negative, got {self}")
 
 
 class LruCache:
@@ -73,9 +75,16 @@ class LruCache:
             return found[0]
 
     def put(self, key: Hashable, value: Any, nbytes: int = 0) -> None:
-        """Store `value`, dropping the least recently used beyond the limits."""
+        """Store `value`, dropping the least recently used beyond the limits.
+
+        A value that alone exceeds the bytes allowed is not stored, and drops nothing else.
+        """
         with self._lock:
             self._drop(key)
+            most = self._limits.max_retained_bytes
+            if most is not None and nbytes > most:
+                self._evictions += 1
+                return
             self._items[key] = (value, nbytes)
             self._bytes += nbytes
             self._shrink()

@@ -29,6 +29,7 @@ __all__ = [
     "NoAdapterError",
     "NanError",
     "NonScalarGradError",
+    "NotDetachedError",
     "NotTrackedError",
     "RangeError",
     "RuntimeClosedError",
@@ -148,6 +149,16 @@ class NotTrackedError(TenferroError, ValueError):
         super().__init__(
             f"{op}: the tensor does not track gradients; make its inputs with "
             "runtime.variable_from(...) and compute outside no_grad()"
+        )
+
+
+class NotDetachedError(TenferroError, ValueError):
+    """A tracked tensor where gradients cannot follow."""
+
+    def __init__(self, op: str) -> None:
+        self.op = op
+        super().__init__(
+            f"{op}: gradients do not cross runtimes; use detach_into(runtime) to move the values"
         )
 
 

@@ -18,7 +18,14 @@ from ..ops.elementwise import add
 from ..ops.operators import Operators
 from ..ops.primitive import Primitive
 from ..ops.structural import broadcast_to
-from ..ops.value import Interpreter, Value, apply_multiple, constant_like, innermost
+from ..ops.value import (
+    Interpreter,
+    Value,
+    apply_multiple,
+    constant_like,
+    innermost,
+    transform_level,
+)
 from ..tensor import ShapeDtype
 
 __all__ = ["DualInterpreter", "DualValue", "jvp"]
@@ -48,6 +55,40 @@ class DualValue(Operators):
         """Data type of the elements."""
         return self.primal.dtype
 
+    # Control flow may look at the primal; a number taken out would silently lose its tangent.
+
+    def __bool__(self) -> bool:
+        return bool(self.primal)
+
+    def __int__(self) -> int:
+        return int(self.primal)  # type: ignore[call-overload, no-any-return]
+
+    def __len__(self) -> int:
+        return len(self.primal)  # type: ignore[arg-type]
+
+    def __float__(self) -> float:
+        raise self._no_reading("float")
+
+    def __complex__(self) -> complex:
+        raise self._no_reading("complex")
+
+    def item(self) -> Any:
+        """Refuse: reading a value inside jvp would lose its derivative."""
+        raise self._no_reading("item")
+
+    def numpy(self) -> Any:
+        """Refuse: reading a value inside jvp would lose its derivative."""
+        raise self._no_reading("numpy")
+
+    def detach(self) -> Value:
+        """The primal without its tangent."""
+        return self.primal
+
+    def _no_reading(self, op: str) -> DTypeError:
+        return DTypeError(
+            op, "a value inside jvp cannot be read, its derivative would be lost; use .detach()"
+        )
+
     def __repr__(self) -> str:
         return f"DualValue(level={self.interpreter.level}, primal={self.primal!r})"
 
@@ -57,9 +98,9 @@ class DualInterpreter(Interpreter):
 
     __slots__ = ("_base", "level")
 
-    def __init__(self, base: Interpreter) -> None:
+    def __init__(self, base: Interpreter, level: int) -> None:
         self._base = base
-        self.level = base.level + 1
+        self.level = level
 
     @property
     def default_dtype(self) -> np.dtype[Any]:
@@ -173,11 +214,13 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
             raise DTypeError(
                 "jvp", f"a tangent of dtype {t.dtype} does not fit {x.dtype}", (x.dtype, t.dtype)
             )
-    interpreter = DualInterpreter(innermost([*values, *directions]))
-    out = f(*(DualValue(interpreter, x, t) for x, t in zip(values, directions, strict=True)))
+    with transform_level([*values, *directions]) as level:
+        interpreter = DualInterpreter(innermost([*values, *directions]), level)
+        out = f(*(DualValue(interpreter, x, t) for x, t in zip(values, directions, strict=True)))
     if isinstance(out, (tuple, list)):
         pairs = [_split(interpreter, one) for one in out]
-        return type(out)(p for p, _ in pairs), type(out)(t for _, t in pairs)
+        make = getattr(type(out), "_make", type(out))  # a named tuple takes no iterable
+        return make([p for p, _ in pairs]), make([t for _, t in pairs])
     return _split(interpreter, out)
 
 

@@ -41,7 +41,16 @@ class Node:
     a gradient slot and as the order of the sweep.
     """
 
-    __slots__ = ("outputs", "params", "parents", "primitive", "saved", "sequence", "tensors")
+    __slots__ = (
+        "__weakref__",
+        "outputs",
+        "params",
+        "parents",
+        "primitive",
+        "saved",
+        "sequence",
+        "tensors",
+    )
 
     def __init__(
         self,
@@ -127,19 +136,47 @@ def sum_to_shape(g: Value, shape: tuple[int, ...]) -> Value:
     return result
 
 
+def has_live_tensor(node: Node) -> bool:
+    """Whether a user tensor of one of the node's outputs is alive."""
+    return any(reference is not None and reference() is not None for reference in node.tensors)
+
+
+def _nodes_to_visit(root: Node, wanted: Callable[[Node], bool]) -> set[int]:
+    """Sequences of the nodes through which a cotangent reaches something wanted."""
+    found: dict[int, Node] = {root.sequence: root}
+    pending = [root]
+    while pending:
+        for parent in pending.pop().parents:
+            if parent is not None and parent[0].sequence not in found:
+                found[parent[0].sequence] = parent[0]
+                pending.append(parent[0])
+    needed: set[int] = set()
+    # Parents come before their children in recording order.
+    for sequence in sorted(found):
+        node = found[sequence]
+        if wanted(node) or any(
+            parent is not None and parent[0].sequence in needed for parent in node.parents
+        ):
+            needed.add(sequence)
+    return needed
+
+
 def reverse_sweep(
     root: Node,
     index: int,
     seed: Value,
     lift: Callable[[Any], Any],
     visit: Callable[[Node, int, Value], None],
+    wanted: Callable[[Node], bool] = has_live_tensor,
 ) -> None:
     """Propagate `seed` from output `index` of `root` to every node it depends on.
 
     `lift` turns a kept residual into a value the rules can compute with.  `visit` is called once
-    for each node output with its complete cotangent, newest first.  Raises what a rule raises,
-    with a note naming the operation, and MissingRuleError.
+    for each node output with its complete cotangent, newest first.  No rule is evaluated for an
+    input behind which nothing is `wanted`.  Raises what a rule raises, with a note naming the
+    operation, and MissingRuleError.
     """
+    needed = _nodes_to_visit(root, wanted)
     cotangents: dict[int, list[Value | None]] = {root.sequence: [None] * len(root.outputs)}
     cotangents[root.sequence][index] = seed
     queue: list[tuple[int, Node]] = [(-root.sequence, root)]
@@ -152,27 +189,30 @@ def reverse_sweep(
         if node.primitive is None:
             continue
         for position, parent in enumerate(node.parents):
-            if parent is None:
+            if parent is None or parent[0].sequence not in needed:
                 continue
+            source, output = parent
             try:
                 g = _pull_back(node, position, arrived, lift)
+                if g is None:
+                    continue
+                g = _fit(g, source.outputs[output])
+                slots = cotangents.get(source.sequence)
+                if slots is None:
+                    cotangents[source.sequence] = slots = [None] * len(source.outputs)
+                    heapq.heappush(queue, (-source.sequence, source))
+                existing = slots[output]
+                slots[output] = g if existing is None else add(existing, g)
             except Exception as error:
                 error.add_note(f"while differentiating {node.primitive.name} (vjp)")
                 raise
-            if g is None:
-                continue
-            source, output = parent
-            aval = source.outputs[output]
-            if g.dtype is not aval.dtype:
-                g = project(g, aval.dtype)
-            if g.shape != aval.shape:
-                g = sum_to_shape(g, aval.shape)
-            slots = cotangents.get(source.sequence)
-            if slots is None:
-                cotangents[source.sequence] = slots = [None] * len(source.outputs)
-                heapq.heappush(queue, (-source.sequence, source))
-            existing = slots[output]
-            slots[output] = g if existing is None else add(existing, g)
+
+
+def _fit(g: Value, aval: ShapeDtype) -> Value:
+    """A cotangent in the dtype and shape of what it belongs to (rules ignore broadcasting)."""
+    if g.dtype is not aval.dtype:
+        g = project(g, aval.dtype)
+    return g if g.shape == aval.shape else sum_to_shape(g, aval.shape)
 
 
 def _pull_back(
@@ -196,19 +236,14 @@ def _pull_back(
     return pulled
 
 
-def saved_bytes(roots: Iterable[Node | None]) -> int:
-    """Bytes of the distinct buffers that residuals reachable from `roots` keep alive."""
-    seen: set[int] = set()
+def saved_bytes(nodes: Iterable[Node | None]) -> int:
+    """Bytes of the distinct buffers that the residuals of `nodes` keep alive."""
     buffers: dict[int, int] = {}
-    pending = [node for node in roots if node is not None]
-    while pending:
-        node = pending.pop()
-        if node.sequence in seen:
+    for node in nodes:
+        if node is None:
             continue
-        seen.add(node.sequence)
         for kept in node.saved:
             for residual in kept:
                 if isinstance(residual, Tensor):
                     buffers[id(residual.handle)] = residual.buffer_size * residual.dtype.itemsize
-        pending.extend(parent[0] for parent in node.parents if parent is not None)
     return sum(buffers.values())

@@ -10,12 +10,13 @@ import importlib
 import os
 import platform
 from collections.abc import Callable, Mapping
-from contextvars import Context, copy_context
+from contextvars import Context
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ..layout import Layout
 from ..tensor import ShapeDtype, Tensor
 from .array_backend import ArrayBackend
@@ -37,7 +38,7 @@ def quietly(function: Callable[..., Result], *arguments: Any) -> Result:
     try:
         context = _quiet_contexts.pop()
     except IndexError:
-        context = copy_context()
+        context = Context()  # empty: it must not keep a caller's variables alive
         context.run(np.seterr, all="ignore")
     try:
         return context.run(function, *arguments)
@@ -58,7 +59,7 @@ class CpuBackend(ArrayBackend):
 
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
-            raise ValueError(f"CpuBackend: threads must be at least 1, got {threads}")
+            raise ArgumentError("CpuBackend", f"threads must be at least 1, got {threads}")
         super().__init__(bind_kernels(np, {"reduce_sum": reduce_sum}))
         self.threads = threads
         self.device_name = _processor_name()
@@ -73,8 +74,15 @@ class CpuBackend(ArrayBackend):
         """A tensor over a C-contiguous host array, without a copy; nobody may write to it after."""
         self._check_open("adopt")
         if not array.flags.c_contiguous:
-            raise ValueError("adopt: the array must be C-contiguous")
+            raise ArgumentError("adopt", "the array must be C-contiguous")
         return self._wrap(array, array.dtype)
+
+    def host_view(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """A read-only array over the tensor's own memory."""
+        self._check_open("host_view")
+        view: np.ndarray[Any, Any] = self.as_array(tensor).view()
+        view.flags.writeable = False
+        return view
 
     def close(self) -> None:
         """Stop accepting work and give back the thread limit."""

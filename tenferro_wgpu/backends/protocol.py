@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from ..tensor import ShapeDtype, Tensor
 
 __all__ = [
-    "AdoptsHostMemory",
     "Backend",
     "CanBeLost",
     "Capabilities",
     "HasCaches",
+    "SharesHostMemory",
     "TimesKernels",
 ]
 
@@ -123,11 +123,15 @@ class Backend(Protocol):
 
 
 @runtime_checkable
-class AdoptsHostMemory(Protocol):
-    """Optional: a backend whose tensors may share a host array's memory."""
+class SharesHostMemory(Protocol):
+    """Optional: a backend whose tensors lie in host memory."""
 
     def adopt(self, array: np.ndarray[Any, Any]) -> Tensor:
         """A tensor over a read-only, C-contiguous host array, without a copy."""
+        ...
+
+    def host_view(self, tensor: Tensor) -> np.ndarray[Any, Any]:
+        """A read-only array over the tensor's own memory."""
         ...
 
 

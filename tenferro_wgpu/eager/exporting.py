@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import RuntimeClosedError, SyncUnavailableError
+from ..backends.protocol import SharesHostMemory
+from ..errors import ArgumentError, RuntimeClosedError, SyncUnavailableError
 from ..ops.getitem import getitem
 
 if TYPE_CHECKING:
@@ -51,10 +52,13 @@ class Exporting:
 
         Args:
             order: "C" or "F", the memory order of the result.
-            copy: False allows a read-only array instead of one the caller owns.
+            copy: False allows a read-only view of the tensor's memory where it lies on the host.
         """
         if order not in ("C", "F"):
-            raise ValueError(f'numpy: order must be "C" or "F", got {order!r}')
+            raise ArgumentError("numpy", f'order must be "C" or "F", got {order!r}')
+        backend = self.interpreter.backend
+        if not copy and order == "C" and isinstance(backend, SharesHostMemory):
+            return backend.host_view(self.tensor)
         array = self._download("numpy")
         if order == "F":
             array = np.asfortranarray(array)
@@ -72,7 +76,7 @@ class Exporting:
     def item(self) -> Any:
         """The single element as a Python scalar; raises ValueError unless size is 1."""
         if self.size != 1:
-            raise ValueError(f"item: expected a tensor of one element, got shape {self.shape}")
+            raise ArgumentError("item", f"expected a tensor of one element, got shape {self.shape}")
         return self._download("item").item()
 
     def tolist(self) -> Any:
@@ -129,9 +133,9 @@ class Exporting:
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        if self.dtype.kind not in "iu" or self.ndim != 0:
+        if self.dtype.kind not in "iu" or self.size != 1:
             raise TypeError(
-                f"only an integer tensor of shape () is an index, got {self.dtype} {self.shape}"
+                f"only an integer tensor of one element is an index, got {self.dtype} {self.shape}"
             )
         return int(self._scalar("index"))
 

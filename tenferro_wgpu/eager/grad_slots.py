@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..autodiff import tape
 from ..ops.elementwise import add
 
 if TYPE_CHECKING:
@@ -21,12 +22,16 @@ __all__ = ["GradSlots", "Gradients"]
 
 
 class GradSlots:
-    """Live gradient slots: variables, and results that have received a gradient."""
+    """Live gradient slots: variables, and results that have received a gradient.
 
-    def __init__(self) -> None:
+    Args:
+        lock: the runtime's own lock.  It is held while gradients are added up, so that
+            concurrent backward calls accumulate; one lock, because adding takes the runtime's.
+    """
+
+    def __init__(self, lock: threading.RLock) -> None:
         self._slots: dict[int, weakref.ref[EagerTensor]] = {}
-        # Held while gradients are added up, so that concurrent backward calls accumulate.
-        self._lock = threading.RLock()
+        self.lock = lock
 
     def register(self, sequence: int, tensor: EagerTensor) -> None:
         """Count `tensor` among the live slots until it dies."""
@@ -39,6 +44,10 @@ class GradSlots:
 
         self._slots[sequence] = weakref.ref(tensor, drop)
 
+    def unregister(self, sequence: int) -> None:
+        """Forget a slot whose tensor no longer tracks gradients."""
+        self._slots.pop(sequence, None)
+
     def __len__(self) -> int:
         return len(self._slots)
 
@@ -49,21 +58,43 @@ class GradSlots:
 
     def clear(self) -> None:
         """Set every live gradient to None; the tensors stay registered."""
-        with self._lock:
+        with self.lock:
             for tensor in self.live():
                 tensor._grad = None
 
-    def accumulate(self, arrived: list[tuple[EagerTensor, EagerTensor]]) -> None:
-        """Add each gradient to its tensor's slot; all of them, or none if one fails."""
-        with self._lock:
+    def accumulate(self, arrived: list[tuple[int, EagerTensor, EagerTensor]]) -> None:
+        """Add each gradient to its tensor's slot; all of them, or none if one fails.
+
+        Entries are (sequence of the node, tensor, gradient).  Every slot gets an object of its
+        own, since a user may do to one gradient what must not show in another.
+        """
+        with self.lock:
             totals = [
-                (tensor, g if tensor._grad is None else add(tensor._grad, g))
-                for tensor, g in arrived
+                g.detach() if tensor._grad is None else add(tensor._grad.detach(), g.detach())
+                for _, tensor, g in arrived
             ]
-            for tensor, total in totals:
+            for (sequence, tensor, _), total in zip(arrived, totals, strict=True):
                 tensor._grad = total
-                assert tensor.node is not None
-                self.register(tensor.node.sequence, tensor)
+                self.register(sequence, tensor)
+
+
+class LiveNodes:
+    """Weak references to a runtime's recorded nodes, to count what the tape keeps alive."""
+
+    def __init__(self) -> None:
+        self._references: list[weakref.ref[tape.Node]] = []
+        self._prune_at = 1024
+
+    def add(self, node: tape.Node) -> None:
+        """Remember `node` while it lives; dead references are dropped now and then."""
+        self._references.append(weakref.ref(node))
+        if len(self._references) > self._prune_at:
+            self._references = [known for known in self._references if known() is not None]
+            self._prune_at = 2 * len(self._references) + 1024
+
+    def saved_bytes(self) -> int:
+        """Bytes of the distinct buffers that residuals of live nodes keep alive."""
+        return tape.saved_bytes(reference() for reference in list(self._references))
 
 
 class Gradients:

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.protocol import AdoptsHostMemory
+from ..backends.protocol import SharesHostMemory
 from ..dtypes import as_dtype, default_complex, int64
-from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError
+from ..errors import (
+    ArgumentError,
+    ContextMismatchError,
+    DTypeError,
+    RangeError,
+    RuntimeClosedError,
+)
 from ..ops.calling import CAST, SCALARS
 from ..ops.value import Value
 from ..tensor import ShapeDtype, Tensor
@@ -38,16 +44,28 @@ def import_array(runtime: EagerRuntime, op: str, a: Any, dtype: Any, copy: bool 
         return _convert(runtime, a, target)
     array = host_array(op, a, target, runtime.default_dtype)
     if copy is False and array is not a:
-        raise ValueError(f"{op}: copy=False needs an ndarray of the wanted dtype, got {type(a)}")
+        raise ArgumentError(op, f"copy=False needs an ndarray of the wanted dtype, got {type(a)}")
     if copy is False and array.flags.writeable:
-        raise ValueError(
-            f"{op}: copy=False needs a read-only array, since tensors are immutable; "
-            "set array.flags.writeable = False or let it copy"
+        raise ArgumentError(
+            op,
+            "copy=False needs a read-only array, since tensors are immutable; "
+            "set array.flags.writeable = False or let it copy",
         )
-    backend = runtime.backend
-    if copy is False and array.flags.c_contiguous and isinstance(backend, AdoptsHostMemory):
-        return backend.adopt(array)
-    return runtime.backend.upload(array)
+    with runtime._lock:  # waits for a session of another thread
+        backend = runtime._open(op)
+        if copy is False and _never_changes(array) and isinstance(backend, SharesHostMemory):
+            return backend.adopt(array)
+        return backend.upload(array)
+
+
+def _never_changes(array: np.ndarray[Any, Any]) -> bool:
+    """Whether no array that shares this memory can be written to (and it is in C order)."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        owner = owner.base
+    return array.flags.c_contiguous and (owner is None or isinstance(owner, bytes))
 
 
 def _convert(runtime: EagerRuntime, tensor: Tensor, target: np.dtype[Any] | None) -> Tensor:
@@ -74,15 +92,32 @@ def host_array(
         try:
             array = np.asarray(a)
         except ValueError as error:
-            raise ValueError(f"{op}: the nested lists have ragged lengths: {error}") from None
-        if target is None:
-            default = _default_for(op, a, array, default_float)
-            array = array.astype(default, copy=False)
+            raise ArgumentError(op, f"the nested lists have ragged lengths: {error}") from None
+        if target is None and array.dtype.kind != "O":
+            target = _default_for(op, a, array, default_float)
+    if array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat):
+        worst = max(array.flat, key=abs)  # integers past 64 bits reach NumPy as objects
+        raise RangeError(op, worst, int64 if target is None else target)
     if array.dtype.kind not in "biufc":
         raise DTypeError(op, f"cannot make a tensor of {type(a).__name__} with dtype {array.dtype}")
     if target is None:
         target = as_dtype(array.dtype, op)
-    return array.astype(target, copy=False)
+    elif array.dtype.kind == "c" and target.kind not in "bc":
+        raise DTypeError(op, f"complex values do not fit {target}; take .real first", (target,))
+    if target.kind in "iu" and not isinstance(a, np.ndarray):
+        _check_range(op, array, target)
+    with np.errstate(all="ignore"):
+        return array.astype(target, copy=False)
+
+
+def _check_range(op: str, array: np.ndarray[Any, Any], target: np.dtype[Any]) -> None:
+    """Python numbers must fit the integer dtype: nothing wraps around silently."""
+    if array.size == 0:
+        return
+    limits = np.iinfo(target)
+    low, high = array.min().item(), array.max().item()  # NaN compares false with both
+    if not (low >= limits.min and high <= limits.max):
+        raise RangeError(op, low if low < limits.min else high, target)
 
 
 def _default_for(
@@ -94,12 +129,6 @@ def _default_for(
         return default_float
     if array.dtype.kind == "c":
         return default_complex(default_float)
-    if (
-        isinstance(a, int)
-        and array.dtype.kind == "O"
-        or (array.dtype.kind == "u" and array.max() > np.iinfo(int64).max)
-    ):
-        raise OverflowError(f"{op}: an integer is out of range for int64; pass a dtype")
     if array.dtype.kind not in "biu":
         raise DTypeError(op, f"cannot make a tensor of {type(a).__name__}")
     return array.dtype if array.dtype.kind == "b" else int64

@@ -1,10 +1,11 @@
-"""The runtime's housekeeping: waiting, gradients, caches, statistics, diagnosis and closing.
+"""The runtime's housekeeping: waiting, gradients, caches, statistics and diagnosis.
 
 A part of `EagerRuntime`, kept apart so that each half reads in one sitting.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -15,37 +16,35 @@ import numpy as np
 from ..backends.protocol import HasCaches
 from ..caching import CacheLimits
 from ..dtypes import is_inexact
-from ..errors import NanError, RuntimeClosedError
+from ..errors import ArgumentError, NanError
 from . import profile
 
 if TYPE_CHECKING:
-    import threading
-
     from ..backends.protocol import Backend
     from ..extension.cache import ExtensionCaches
     from ..ops.primitive import Primitive
     from ..tensor import Tensor
-    from .grad_slots import GradSlots
+    from .grad_slots import GradSlots, LiveNodes
 
-__all__ = ["Maintenance"]
+__all__ = ["Maintenance", "Observer"]
+
+
+#: Called after an operation with the primitive, its inputs and its outputs.
+Observer = Callable[["Primitive", Sequence["Tensor"], Sequence["Tensor"]], None]
 
 
 class Maintenance:
     """Methods of `EagerRuntime` that are not about running operations."""
 
     backend: Backend
-    _closed: bool
     _lock: threading.RLock
+    _open: Callable[[str], Backend]
     _slots: GradSlots
     _extension_caches: ExtensionCaches
-    _observers: tuple[Callable[[Primitive, Sequence[Tensor]], None], ...]
+    _nodes: LiveNodes
+    _observers: tuple[Observer, ...]
 
     # -- waiting --------------------------------------------------------------------------------
-
-    def _open(self, op: str) -> Backend:
-        if self._closed:
-            raise RuntimeClosedError(op, "the runtime is closed; make a new EagerRuntime")
-        return self.backend
 
     def synchronize(self) -> None:
         """Return when everything queued before the call, by any thread, has finished.
@@ -76,13 +75,8 @@ class Maintenance:
             "backend": self._open("stats").stats(),
             "extensions": vars(self._extension_caches.stats()),
             "grad_slots": len(self._slots),
-            "saved_bytes": self._saved_bytes_now(),
+            "saved_bytes": self._nodes.saved_bytes(),
         }
-
-    def _saved_bytes_now(self) -> int:
-        from ..autodiff.tape import saved_bytes
-
-        return saved_bytes(tensor.node for tensor in self._slots.live())
 
     def cache_stats(self) -> SimpleNamespace:
         """Statistics (`CacheStats`) of every cache as attributes.
@@ -109,8 +103,8 @@ class Maintenance:
         """
         known = self.cache_limits()
         if name not in known:
-            raise ValueError(
-                f"set_cache_limits: no cache is named {name!r}; choose {', '.join(known)}"
+            raise ArgumentError(
+                "set_cache_limits", f"no cache is named {name!r}; choose {', '.join(known)}"
             )
         before = known[name]
         limits = CacheLimits(
@@ -124,7 +118,11 @@ class Maintenance:
             self.backend.set_cache_limits(name, limits)
 
     def clear_caches(self) -> None:
-        """Empty every cache; what is needed is made again."""
+        """Empty every cache; what is needed is made again.
+
+        Compiled pipelines belong to the device, so this also costs the other runtimes on it
+        their next compilation.
+        """
         self._open("clear_caches").clear_caches()
         self.clear_extension_caches()
 
@@ -135,6 +133,7 @@ class Maintenance:
     @contextmanager
     def extension_caches(self) -> Iterator[ExtensionCaches]:
         """The extension store, with the runtime held for the block."""
+        self._open("extension_caches")
         with self._lock:
             yield self._extension_caches
 
@@ -142,11 +141,24 @@ class Maintenance:
 
     @contextmanager
     def check_nans(self) -> Iterator[None]:
-        """Read every result in the block and raise at the operation that first made a NaN."""
+        """Read every result of this thread in the block; raise where a NaN first appears.
 
-        def check(primitive: Primitive, outputs: Sequence[Tensor]) -> None:
+        Raises NanError naming the first operation that makes a NaN out of inputs without any.
+        """
+        mine = threading.get_ident()
+
+        def has_nan(tensor: Tensor) -> bool:
+            if not is_inexact(tensor.dtype):
+                return False
+            return bool(np.isnan(self.backend.download(tensor)).any())
+
+        def check(
+            primitive: Primitive, inputs: Sequence[Tensor], outputs: Sequence[Tensor]
+        ) -> None:
+            if threading.get_ident() != mine:
+                return
             for tensor in outputs:
-                if is_inexact(tensor.dtype) and np.isnan(self.backend.download(tensor)).any():
+                if has_nan(tensor) and not any(has_nan(x) for x in inputs):
                     raise NanError(primitive.name, tensor.shape)
 
         self._observers = (*self._observers, check)
@@ -168,14 +180,3 @@ class Maintenance:
         >>> rt.close()
         """
         return profile.Profile(self)
-
-    # -- the end ----------------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Free everything.  Tensors of this runtime raise RuntimeClosedError from then on."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-        self._extension_caches.clear()
-        self.backend.close()

@@ -140,29 +140,9 @@ class Profile:
         runtime = self._runtime
         runtime.synchronize()
         self._before = _leaves(runtime.backend.stats())
-        self._plain = runtime._execute
-        clock = time.perf_counter
-
-        def execute(primitive: Primitive, *rest: Any) -> Any:
-            start = clock()
-            outputs = self._plain(primitive, *rest)
-            row = self.operations.setdefault(primitive.name, OperationProfile())
-            row.calls += 1
-            row.host_seconds += clock() - start
-            return outputs
-
-        runtime._execute = execute  # type: ignore[method-assign, assignment]
-        self._timing = ExitStack()
-        if isinstance(runtime.backend, TimesKernels):
-            self._timing.enter_context(runtime.backend.timed_kernels(self._record_kernel))
-        self._start = clock()
+        runtime._profiler.start(self)
+        self._start = time.perf_counter()
         return self
-
-    def _record_kernel(self, operation: str, nanoseconds: int | None) -> None:
-        row = self.operations.setdefault(operation, OperationProfile())
-        row.kernels += 1
-        if nanoseconds is not None:
-            row.device_seconds = (row.device_seconds or 0.0) + nanoseconds * 1e-9
 
     def __exit__(
         self,
@@ -171,17 +151,76 @@ class Profile:
         trace: TracebackType | None,
     ) -> None:
         runtime = self._runtime
-        runtime._execute = self._plain  # type: ignore[method-assign]
-        self._timing.close()
+        runtime._profiler.stop(self)
+        if runtime.closed:
+            return
         if kind is None:
             runtime.synchronize()
         self.seconds = time.perf_counter() - self._start
         after = _leaves(runtime.backend.stats())
         self.counters = {name: after[name] - self._before.get(name, 0) for name in after}
 
+    def record_operation(self, operation: str, seconds: float) -> None:
+        """Count one queued operation."""
+        row = self.operations.setdefault(operation, OperationProfile())
+        row.calls += 1
+        row.host_seconds += seconds
+
+    def record_kernel(self, operation: str, nanoseconds: int | None) -> None:
+        """Count one kernel; `nanoseconds` is None where the device has no timestamps."""
+        row = self.operations.setdefault(operation, OperationProfile())
+        row.kernels += 1
+        if nanoseconds is not None:
+            row.device_seconds = (row.device_seconds or 0.0) + nanoseconds * 1e-9
+
     def __repr__(self) -> str:
         rows = {name: [row.calls, row.host_seconds] for name, row in self.operations.items()}
         return report(rows)
+
+
+class Profiler:
+    """Feeds the profiles that are open on one runtime, however they overlap."""
+
+    def __init__(self, runtime: Any) -> None:
+        self._runtime: EagerRuntime = runtime
+        self._open: tuple[Profile, ...] = ()
+        self._timing = ExitStack()
+
+    def start(self, profile: Profile) -> None:
+        """Begin to feed `profile`; the first one switches measuring on."""
+        runtime = self._runtime
+        with runtime._lock:
+            self._open = (*self._open, profile)
+            if len(self._open) > 1:
+                return
+            plain = self._plain = runtime._execute
+            clock = time.perf_counter
+
+            def execute(primitive: Primitive, *rest: Any) -> Any:
+                start = clock()
+                outputs = plain(primitive, *rest)
+                seconds = clock() - start
+                for one in self._open:
+                    one.record_operation(primitive.name, seconds)
+                return outputs
+
+            runtime._execute = execute  # type: ignore[method-assign, assignment]
+            if isinstance(runtime.backend, TimesKernels):
+                self._timing.enter_context(runtime.backend.timed_kernels(self._kernel))
+
+    def stop(self, profile: Profile) -> None:
+        """Stop feeding `profile`; the last one switches measuring off."""
+        runtime = self._runtime
+        with runtime._lock:
+            if len(self._open) == 1:
+                if not runtime.closed:
+                    self._timing.close()
+                runtime._execute = self._plain  # type: ignore[method-assign]
+            self._open = tuple(one for one in self._open if one is not profile)
+
+    def _kernel(self, operation: str, nanoseconds: int | None) -> None:
+        for one in self._open:
+            one.record_kernel(operation, nanoseconds)
 
 
 def _leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

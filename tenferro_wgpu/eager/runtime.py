@@ -7,21 +7,18 @@ derivatives (the rules do) and nothing about cost (the backend does).
 from __future__ import annotations
 
 import itertools
-import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import Token
-from types import TracebackType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import environment
 from ..autodiff import tape
 from ..backends.protocol import Backend, CanBeLost
 from ..backends.selection import make_backend
 from ..dtypes import as_dtype, float32, is_inexact
-from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError, ShapeError
+from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError
 from ..extension.cache import ExtensionCaches
 from ..extension.registry import AdContext
 from ..ops.calling import set_default_interpreter
@@ -31,9 +28,10 @@ from ..ops.value import Interpreter, Value
 from ..tensor import ShapeDtype, Tensor
 from . import profile
 from .device import Device
-from .grad_slots import GradSlots
+from .grad_slots import GradSlots, LiveNodes
 from .importing import import_array
-from .maintenance import Maintenance
+from .lifetime import Lifetime
+from .maintenance import Maintenance, Observer
 from .state import grad_enabled, scoped_runtime
 from .tensor import EagerTensor, make_tensor
 
@@ -53,7 +51,7 @@ class ContextId(int):
     __str__ = __repr__
 
 
-class EagerRuntime(Maintenance, Interpreter):
+class EagerRuntime(Lifetime, Maintenance, Interpreter):
     """Runs tensor programs on one device, at once as seen by the caller, queued in fact.
 
     Args:
@@ -91,19 +89,23 @@ class EagerRuntime(Maintenance, Interpreter):
         default = as_dtype(default_dtype, "EagerRuntime")
         if default.kind != "f" or default.itemsize < 4:
             raise DTypeError("EagerRuntime", f"default_dtype must be float32 or float64: {default}")
+        if ad_context is not None and not isinstance(ad_context, AdContext):
+            raise DTypeError("EagerRuntime", f"ad_context must be an AdContext: {ad_context!r}")
+        environment.check_switches()
+        synchronous = environment.switch(environment.SYNC)
+        Lifetime.__init__(self)
         self._default_dtype = default
         self.backend: Backend = make_backend(backend, memory_limit=memory_limit)
         self._id = ContextId(next(_ids))
         self._ad_context = (ad_context or AdContext()).snapshot()
         self._extension_caches = ExtensionCaches()
-        self._lock = threading.RLock()
-        self._slots = GradSlots()
-        self._closed = False
-        self._observers: tuple[Callable[[Primitive, Sequence[Tensor]], None], ...] = ()
-        self._entered: list[Token[EagerRuntime | None]] = []
+        self._slots = GradSlots(self._lock)
+        self._nodes = LiveNodes()
+        self._observers: tuple[Observer, ...] = ()
+        self._profiler = profile.Profiler(self)
         self.device = Device(self)
-        if os.environ.get("TENFERRO_SYNC", "") not in ("", "0"):
-            self._observers = (lambda primitive, outputs: self.backend.synchronize(),)
+        if synchronous:
+            self._observers = (lambda primitive, inputs, outputs: self.backend.synchronize(),)
         if profile.enabled():
             self._execute = profile.timed_execute(self)  # type: ignore[method-assign]
 
@@ -139,11 +141,6 @@ class EagerRuntime(Maintenance, Interpreter):
     def default_dtype(self) -> np.dtype[Any]:
         """The dtype of Python floats and of results that integers cannot hold."""
         return self._default_dtype
-
-    @property
-    def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
 
     @property
     def lost(self) -> bool:
@@ -208,14 +205,16 @@ class EagerRuntime(Maintenance, Interpreter):
         self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
     ) -> EagerTensor:
         """A tensor filled with one scalar; it takes no memory until a kernel needs it."""
-        tensor = self.backend.scalar(value, dtype)
+        with self._lock:
+            tensor = self._open("constant").scalar(value, dtype)
         if shape:
             tensor = tensor.with_layout(tensor.layout.broadcast_in_dim(shape, ()))
         return EagerTensor(self, tensor)
 
     def array(self, array: np.ndarray[Any, Any]) -> EagerTensor:
         """A host array as an untracked tensor."""
-        return EagerTensor(self, self.backend.upload(array))
+        with self._lock:
+            return EagerTensor(self, self._open("array").upload(array))
 
     def bind(
         self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]
@@ -255,7 +254,7 @@ class EagerRuntime(Maintenance, Interpreter):
         with self._lock:
             outputs = self.backend.execute(primitive, tuple(tensors), params, avals)
         for observe in self._observers:
-            observe(primitive, outputs)
+            observe(primitive, tensors, outputs)
         return outputs
 
     def _view(self, primitive: Primitive, tensor: Tensor, params: Mapping[str, Any]) -> Tensor:
@@ -269,6 +268,7 @@ class EagerRuntime(Maintenance, Interpreter):
 
     def compact(self, tensor: Tensor) -> Tensor:
         """`tensor` as a C-contiguous buffer of its own (itself if it is one)."""
+        self._open("compact")
         if tensor.layout.is_contiguous and tensor.buffer_size == tensor.size:
             return tensor
         aval = ShapeDtype(tensor.shape, tensor.dtype)
@@ -288,6 +288,7 @@ class EagerRuntime(Maintenance, Interpreter):
         node = tape.record(primitive, params, parents, tensors, outputs, avals, self._keep)
         if node is None:
             return tuple([EagerTensor(self, tensor) for tensor in outputs])
+        self._nodes.add(node)
         return tuple(
             [make_tensor(self, tensor, node, index) for index, tensor in enumerate(outputs)]
         )
@@ -296,43 +297,6 @@ class EagerRuntime(Maintenance, Interpreter):
         """A residual; compacted where a small view would keep a large buffer alive."""
         small = tensor.size * COMPACT_BELOW < tensor.buffer_size
         return self.compact(tensor) if small else tensor
-
-    # -- scoping and life -------------------------------------------------------------------------
-
-    @contextmanager
-    def as_default(self) -> Iterator[EagerRuntime]:
-        """Make this the current runtime in the block (this thread or task); never closes it."""
-        token = scoped_runtime.set(self)
-        try:
-            yield self
-        finally:
-            scoped_runtime.reset(token)
-
-    def __enter__(self) -> EagerRuntime:
-        self._entered.append(scoped_runtime.set(self))
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        scoped_runtime.reset(self._entered.pop())
-        self.close()
-
-    @contextmanager
-    def session(self) -> Iterator[Backend]:
-        """Hold the backend for a whole program; other threads wait.  Re-entrant."""
-        if self._closed:
-            raise RuntimeClosedError("session")
-        with self._lock:
-            yield self.backend
-
-    def with_backend(self, f: Callable[[Backend], Any]) -> Any:
-        """Call `f` with the backend held, as in `session`, and return its result."""
-        with self.session() as backend:
-            return f(backend)
 
 
 def _broadcast(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -373,18 +337,6 @@ def current_runtime(device: Any = None) -> EagerRuntime:
     if not isinstance(device, EagerRuntime):
         raise DTypeError("device", f"expected a runtime or its device, got {device!r}")
     return device
-
-
-def check_same_shape(op: str, expected: Value, got: Value) -> None:
-    """Raise ShapeError or DTypeError unless `got` has the shape and dtype of `expected`."""
-    if expected.shape != got.shape:
-        raise ShapeError(
-            op, f"expected shape {expected.shape}, got {got.shape}", (expected.shape, got.shape)
-        )
-    if expected.dtype is not got.dtype:
-        raise DTypeError(
-            op, f"expected dtype {expected.dtype}, got {got.dtype}", (expected.dtype, got.dtype)
-        )
 
 
 set_default_interpreter(current_runtime)

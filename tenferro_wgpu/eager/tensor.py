@@ -18,11 +18,13 @@ from ..errors import (
     InPlaceOnVariableError,
     LossyConversionError,
     NonScalarGradError,
+    NotDetachedError,
     NotTrackedError,
     RuntimeClosedError,
     ShapeError,
 )
 from ..ops.calling import astype, cast_to
+from ..ops.contraction import matmul
 from ..ops.elementwise import add, divide, multiply, pow, subtract
 from ..ops.operators import Operators
 from ..tensor import ShapeDtype, Tensor
@@ -138,7 +140,8 @@ class EagerTensor(Exporting, NumpyProtocols, Operators):
                     "requires_grad_", f"{self.dtype} values have no gradients", (self.dtype,)
                 )
             _attach(self, tape.leaf(ShapeDtype(self.shape, self.dtype)), 0)
-        elif not requires_grad:
+        elif not requires_grad and self.node is not None:
+            self.interpreter._slots.unregister(self.node.sequence)
             self.node = None
             self._grad = None
         return self
@@ -169,19 +172,22 @@ class EagerTensor(Exporting, NumpyProtocols, Operators):
         """The values as an untracked leaf of another runtime, through the host."""
         if runtime is self.interpreter:
             return self.detach()
+        if not isinstance(runtime, type(self.interpreter)):
+            raise DTypeError("detach_into", f"expected an EagerRuntime, got {runtime!r}")
         return runtime.constant_from(self.numpy())
 
     def to(self, runtime: EagerRuntime) -> EagerTensor:
         """This tensor in `runtime`: itself if it is there, a copy if it is untracked.
 
-        A tracked tensor raises ValueError naming `detach_into`: gradients do not cross runtimes.
+        A tracked tensor raises NotDetachedError naming `detach_into`: gradients do not cross
+        runtimes.
         """
         if runtime is self.interpreter:
             return self
+        if not isinstance(runtime, type(self.interpreter)):
+            raise DTypeError("to", f"expected an EagerRuntime, got {type(runtime).__name__}")
         if self.node is not None:
-            raise ValueError(
-                "to: gradients do not cross runtimes; use detach_into(runtime) to move the values"
-            )
+            raise NotDetachedError("to")
         return self.detach_into(runtime)
 
     def backward(self, gradient: EagerTensor | None = None) -> Gradients:
@@ -220,7 +226,7 @@ class EagerTensor(Exporting, NumpyProtocols, Operators):
             _check_gradient("backward", self, gradient)
             seed = gradient.detach()
         gradients = Gradients()
-        arrived: list[tuple[EagerTensor, EagerTensor]] = []
+        arrived: list[tuple[int, EagerTensor, EagerTensor]] = []
 
         def lift(residual: Any) -> EagerTensor:
             return EagerTensor(runtime, residual)
@@ -229,7 +235,7 @@ class EagerTensor(Exporting, NumpyProtocols, Operators):
             reference = node.tensors[index]
             tensor = None if reference is None else reference()
             if tensor is not None and tensor.node is node:
-                arrived.append((tensor, g))
+                arrived.append((node.sequence, tensor, g))
                 gradients._put(tensor, g)
 
         tape.reverse_sweep(self.node, self.output_index, seed, lift, visit)
@@ -265,6 +271,9 @@ class EagerTensor(Exporting, NumpyProtocols, Operators):
 
     def __imul__(self, other: Any) -> EagerTensor:
         return self._in_place(multiply, "*=", other)
+
+    def __imatmul__(self, other: Any) -> EagerTensor:
+        return self._in_place(matmul, "@=", other)
 
     def __itruediv__(self, other: Any) -> EagerTensor:
         return self._in_place(divide, "/=", other)

@@ -6,7 +6,9 @@ operation to the innermost interpreter among its inputs.  Nothing here knows a b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,6 +117,24 @@ def constant_like(
         x.dtype if dtype is None else as_dtype(dtype),
         x.shape if shape is None else shape,
     )
+
+
+_deepest_transform: ContextVar[int] = ContextVar("tenferro_transform_level", default=0)
+
+
+@contextmanager
+def transform_level(values: Sequence[Value]) -> Iterator[int]:
+    """The level of a new transform over `values`, above every transform it runs inside.
+
+    Without counting the transforms in progress, an inner one over values of a closure would
+    share the outer one's level and the two derivatives would be confused.
+    """
+    level = 1 + max(innermost(values).level, _deepest_transform.get())
+    token = _deepest_transform.set(level)
+    try:
+        yield level
+    finally:
+        _deepest_transform.reset(token)
 
 
 class AbstractValue(Value):

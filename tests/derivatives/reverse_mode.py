@@ -11,7 +11,13 @@ from typing import Any
 from tenferro_wgpu.autodiff import tape
 from tenferro_wgpu.dtypes import is_inexact
 from tenferro_wgpu.ops.operators import Operators
-from tenferro_wgpu.ops.value import Interpreter, apply_multiple, constant_like, innermost
+from tenferro_wgpu.ops.value import (
+    Interpreter,
+    apply_multiple,
+    constant_like,
+    innermost,
+    transform_level,
+)
 from tenferro_wgpu.tensor import ShapeDtype
 
 
@@ -38,9 +44,9 @@ class TracedValue(Operators):
 class Tracer(Interpreter):
     """Computes in the world below and records what depends on its leaves."""
 
-    def __init__(self, base):
+    def __init__(self, base, level):
         self.base = base
-        self.level = base.level + 1
+        self.level = level
 
     @property
     def default_dtype(self):
@@ -70,16 +76,17 @@ class Tracer(Interpreter):
 
 def vjp(function: Any, primals: Any, cotangent: Any) -> tuple[Any, ...]:
     """The cotangents of `primals` that `cotangent` of ``function(*primals)`` pulls back to."""
-    tracer = Tracer(innermost([*primals, cotangent]))
     leaves = [tape.leaf(ShapeDtype(x.shape, x.dtype)) for x in primals]
-    out = function(*(TracedValue(tracer, x, n) for x, n in zip(primals, leaves, strict=True)))
+    with transform_level([*primals, cotangent]) as level:
+        tracer = Tracer(innermost([*primals, cotangent]), level)
+        out = function(*(TracedValue(tracer, x, n) for x, n in zip(primals, leaves, strict=True)))
     arrived: dict[int, Any] = {}
 
     def visit(node: Any, index: int, cotangent: Any) -> None:
         arrived[node.sequence] = cotangent
 
     if isinstance(out, TracedValue) and out.interpreter is tracer:
-        tape.reverse_sweep(out.node, out.index, cotangent, lambda kept: kept, visit)
+        tape.reverse_sweep(out.node, out.index, cotangent, lambda kept: kept, visit, lambda _: True)
     return tuple(
         arrived.get(node.sequence, constant_like(x, 0))
         for node, x in zip(leaves, primals, strict=True)
