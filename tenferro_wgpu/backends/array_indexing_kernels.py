@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import IndexOutOfBoundsError
+from ..errors import ArgumentError, IndexOutOfBoundsError
 from ..tensor import ShapeDtype
 
 __all__ = ["gather", "scatter_add"]
@@ -120,7 +120,7 @@ def _window_starts(
             inside = inside & within
             start = xp.where(within, start, 0)
         else:
-            raise ValueError(f"{op}: mode={mode!r}; choose raise, clip, wrap or fill")
+            raise ArgumentError(op, f"mode={mode!r}; choose raise, clip, wrap or fill")
         starts.append(start)
     return starts, inside
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..errors import ArgumentError
 from ..tensor import ShapeDtype
 from . import array_indexing_kernels as indexing
 
@@ -84,12 +85,12 @@ def cast(xp: Namespace, out: ShapeDtype, x: Array, *, dtype: Any) -> Array:
 
 
 def power(xp: Namespace, out: ShapeDtype, x: Array, y: Array) -> Array:
-    """x ** y; integers to negative powers raise ValueError, as NumPy's do."""
+    """x ** y; integers to negative powers raise ArgumentError, as NumPy's do."""
     # NumPy raises by itself; CuPy would return zeros, so the check stands here for both.
     if out.dtype.kind == "i" and bool(xp.any(y < 0)):
-        raise ValueError(
-            "pow: integers to negative integer powers are not allowed; "
-            "convert with astype(...) first"
+        raise ArgumentError(
+            "pow",
+            "integers to negative integer powers are not allowed; convert with astype(...) first",
         )
     return xp.power(x, y)
 

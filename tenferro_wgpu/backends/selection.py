@@ -16,7 +16,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..dtypes import SUPPORTED
-from ..errors import EnvironmentVariableError, NoAdapterError, TenferroError
+from ..errors import (
+    ArgumentError,
+    DTypeError,
+    EnvironmentVariableError,
+    NoAdapterError,
+    TenferroError,
+)
 from .numpy_backend import CpuBackend
 from .protocol import Backend
 
@@ -75,12 +81,15 @@ def make_backend(
         return _best_backend(memory_limit)
     if not isinstance(backend, str):
         if not isinstance(backend, Backend):
-            raise TypeError(
-                f"backend: {type(backend).__name__} is not a Backend; "
-                f"pass None, one of {', '.join(CHOICES)}, or an object with its methods"
+            raise DTypeError(
+                "backend",
+                f"{type(backend).__name__} is not a Backend; "
+                f"pass None, one of {', '.join(CHOICES)}, or an object with its methods",
             )
         if memory_limit is not None:
-            raise ValueError("memory_limit: a backend instance takes its own limit when it is made")
+            raise ArgumentError(
+                "memory_limit", "a backend instance takes its own limit when it is made"
+            )
         return backend
     if backend == "webgpu":
         return _webgpu_backend(None, memory_limit)
@@ -88,7 +97,7 @@ def make_backend(
         return _cuda_backend(memory_limit)
     if backend == "cpu":
         return CpuBackend()
-    raise ValueError(f"backend: {backend!r} is not known; choose {', '.join(CHOICES)}")
+    raise ArgumentError("backend", f"{backend!r} is not known; choose {', '.join(CHOICES)}")
 
 
 def devices() -> list[FoundDevice]:

@@ -11,8 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import as_dtype, default_complex, is_inexact, promote_dtypes, weak_scalar_dtype
-from ..errors import AxisError, DTypeError, ShapeError
+from ..dtypes import (
+    as_dtype,
+    default_complex,
+    int64,
+    is_inexact,
+    promote_dtypes,
+    weak_scalar_dtype,
+)
+from ..errors import ArgumentError, AxisError, DTypeError, RangeError, ShapeError
 from ..tensor import ShapeDtype
 from .primitive import Primitive
 from .value import NO_PARAMS, Interpreter, Value, apply, apply_multiple
@@ -20,6 +27,8 @@ from .value import NO_PARAMS, Interpreter, Value, apply, apply_multiple
 __all__ = [
     "as_axes",
     "broadcast_shapes",
+    "check_scalar",
+    "constants",
     "elementwise",
     "lift",
     "normalize_axes",
@@ -66,12 +75,7 @@ def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
     if anchor is None:
         if _default_interpreter is None:
             raise DTypeError(op, "expected at least one tensor argument")
-        anchor = _default_interpreter()
-        common = np.result_type(*operands)
-        if common.kind not in ANY_KIND:
-            raise OverflowError(f"{op}: an integer of {operands} is out of range for int64")
-        wanted = _scalar_dtype(anchor, common)
-        return [anchor.constant(_checked_scalar(op, x, wanted), wanted) for x in operands]
+        return constants(op, _default_interpreter(), operands)
     dtype: np.dtype[Any] | None = None
     for operand in operands:
         if isinstance(operand, Value):
@@ -83,25 +87,46 @@ def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
     return [
         operand
         if isinstance(operand, Value)
-        else anchor.constant(_checked_scalar(op, operand, dtype), dtype)
+        else anchor.constant(check_scalar(op, operand, dtype), dtype)
         for operand in operands
     ]
 
 
-def _scalar_dtype(interpreter: Interpreter, dtype: np.dtype[Any]) -> np.dtype[Any]:
+def constants(op: str, interpreter: Interpreter, scalars: Sequence[Any]) -> list[Value]:
+    """Scalars alone as constants of the dtype they have together, with the default precision."""
+    dtype = np.result_type(*scalars)
     if dtype.kind == "f":
-        return interpreter.default_dtype
-    return default_complex(interpreter.default_dtype) if dtype.kind == "c" else dtype
+        dtype = interpreter.default_dtype
+    elif dtype.kind == "c":
+        dtype = default_complex(interpreter.default_dtype)
+    elif dtype.kind not in ANY_KIND:
+        dtype = int64  # some integer is too large for NumPy; the check below says which
+    return [interpreter.constant(check_scalar(op, x, dtype), dtype) for x in scalars]
 
 
-def _checked_scalar(op: str, scalar: Any, dtype: np.dtype[Any]) -> Any:
-    if dtype.kind in "iu" and not isinstance(scalar, (bool, np.bool_)):
+def check_scalar(op: str, scalar: Any, dtype: np.dtype[Any]) -> Any:
+    """`scalar` itself if `dtype` can hold it: no device may wrap or clamp it silently.
+
+    Raises:
+        DTypeError: if it is no scalar, or complex where `dtype` is real.
+        ArgumentError: for NaN where `dtype` is an integer.
+        RangeError: for a number out of the range of `dtype`.
+    """
+    if not is_scalar(scalar):
+        raise DTypeError(op, f"expected a scalar, got {scalar!r}")
+    if isinstance(scalar, (complex, np.complexfloating)) and dtype.kind not in "cb":
+        raise DTypeError(op, f"{scalar} does not fit {dtype}; take its real part first", (dtype,))
+    if dtype.kind in "iu":
+        if scalar != scalar:
+            raise ArgumentError(op, f"NaN does not fit {dtype}")
         limits = np.iinfo(dtype)
         if not limits.min <= scalar <= limits.max:
-            raise OverflowError(
-                f"{op}: Python integer {scalar} is out of range for {dtype}; "
-                "convert the tensor with astype(...) first"
-            )
+            raise RangeError(op, scalar, dtype)
+    elif isinstance(scalar, int) and dtype.kind in "fc":
+        try:
+            float(scalar)
+        except OverflowError:
+            raise RangeError(op, scalar, dtype) from None
     return scalar
 
 

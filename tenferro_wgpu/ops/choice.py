@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import bool_
 from ..tensor import ShapeDtype
 from . import elementwise as arithmetic
-from .calling import broadcast_shapes, elementwise, is_scalar, lift, promote
+from .calling import broadcast_shapes, constants, elementwise, is_scalar, lift, promote
 from .table import ANY, ORDERED, binary, row, same, to_bool, unary
 from .value import Value, apply, constant_like
 
@@ -134,10 +134,7 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
     if chosen.dtype is not bool_:
         chosen = not_equal(chosen, 0)
     if is_scalar(x) and is_scalar(y):
-        common = np.result_type(x, y)
-        default = chosen.interpreter.default_dtype
-        dtype = default if common.kind == "f" else common
-        x = chosen.interpreter.constant(x, dtype)
+        x, y = constants("where", chosen.interpreter, (x, y))
     first, second = promote("where", (x, y))
     return apply(SELECT, chosen, first, second)
 

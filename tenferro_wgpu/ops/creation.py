@@ -6,13 +6,25 @@ tensors are one scalar with strides of 0: they take no memory until a kernel nee
 
 from __future__ import annotations
 
+import math
+import operator
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import as_dtype, bool_, default_complex, int64
-from ..errors import DTypeError, ShapeError
-from .calling import cast_to, is_scalar, lift
+from ..errors import (
+    ArgumentError,
+    ContextMismatchError,
+    DeviceOutOfMemoryError,
+    DTypeError,
+    RangeError,
+    ShapeError,
+    TensorTooLargeError,
+)
+from .calling import cast_to, check_scalar, is_scalar, lift
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
 from .views import as_shape
@@ -44,24 +56,8 @@ def _runtime(device: Any) -> Any:
 def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
     runtime = _runtime(device)
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, op)
-    _check_fill(op, value, target)
+    check_scalar(op, value, target)
     return runtime.constant(value, target, as_shape(op, shape))
-
-
-def _check_fill(op: str, value: Any, dtype: np.dtype[Any]) -> None:
-    """Raise unless `dtype` can hold a scalar: no device may wrap or clamp it silently."""
-    if not is_scalar(value):
-        raise DTypeError(op, f"the fill value must be a scalar, got {value!r}")
-    if isinstance(value, (complex, np.complexfloating)) and dtype.kind not in "cb":
-        raise DTypeError(op, f"{value} does not fit {dtype}; take its real part first", (dtype,))
-    if dtype.kind not in "iu":
-        return
-    number: Any = value
-    if number != number:
-        raise ValueError(f"{op}: NaN does not fit {dtype}")
-    limits = np.iinfo(dtype)
-    if not limits.min <= number <= limits.max:
-        raise OverflowError(f"{op}: {value} is out of range for {dtype}")
 
 
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -95,7 +91,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """A tensor filled with a scalar, or with a tensor of shape ().
+    """A tensor filled with a scalar, or with a tensor of shape () of the same runtime.
 
     Without `dtype`, Python numbers take the default dtype of their kind.
 
@@ -104,6 +100,8 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     [7, 7, 7]
     """
     if isinstance(fill_value, Value):
+        if device is not None:
+            _check_runtime("full", fill_value, device)
         value = fill_value if dtype is None else cast_to(fill_value, as_dtype(dtype, "full"))
         if value.shape != ():
             raise ShapeError(
@@ -113,6 +111,13 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     runtime = _runtime(device)
     target = _scalar_dtype("full", fill_value, runtime) if dtype is None else dtype
     return _filled("full", shape, fill_value, target, runtime)
+
+
+def _check_runtime(op: str, value: Value, device: Any) -> None:
+    wanted = _runtime(device).id
+    found = getattr(value.interpreter, "id", wanted)  # a transform is at home everywhere
+    if found != wanted:
+        raise ContextMismatchError(op, wanted, found)
 
 
 def _scalar_dtype(op: str, scalar: Any, runtime: Any) -> np.dtype[Any]:
@@ -128,6 +133,19 @@ def _scalar_dtype(op: str, scalar: Any, runtime: Any) -> np.dtype[Any]:
     if isinstance(scalar, complex):
         return default_complex(default)
     raise DTypeError(op, f"expected a scalar, got {type(scalar).__name__}")
+
+
+def _on_host(
+    op: str, count: int, dtype: np.dtype[Any], make: Callable[[], np.ndarray[Any, Any]]
+) -> np.ndarray[Any, Any]:
+    """The array `make` makes; raises a documented error if memory cannot hold its elements."""
+    nbytes = count * dtype.itemsize
+    if nbytes > sys.maxsize:
+        raise TensorTooLargeError(op, nbytes, sys.maxsize, "address space")
+    try:
+        return make()
+    except MemoryError as error:
+        raise DeviceOutOfMemoryError(op, nbytes, "on the host") from error
 
 
 def arange(
@@ -147,15 +165,34 @@ def arange(
     runtime = _runtime(device)
     if stop is None:
         start, stop = 0, start
-    if step == 0:
-        raise ValueError("arange: step must not be 0")
     bounds = (start, stop, step)
+    count = _range_length(*bounds)
     if dtype is None:
         whole = all(isinstance(one, (int, np.integer)) for one in bounds)
         target = int64 if whole else runtime.default_dtype
     else:
         target = as_dtype(dtype, "arange")
-    return runtime.array(np.arange(start, stop, step, dtype=target))
+    try:
+        array = _on_host(
+            "arange", count, target, lambda: np.arange(start, stop, step, dtype=target)
+        )
+    except OverflowError:
+        raise RangeError("arange", f"the range {bounds}", target) from None
+    return runtime.array(array)
+
+
+def _range_length(start: Any, stop: Any, step: Any) -> int:
+    for bound in (start, stop, step):
+        if not is_scalar(bound) or isinstance(bound, (complex, np.complexfloating)):
+            raise DTypeError("arange", f"bounds and step are real numbers, got {bound!r}")
+    if step == 0:
+        raise ArgumentError("arange", "step must not be 0")
+    try:
+        return max(0, int(math.ceil((stop - start) / step)))
+    except (OverflowError, ValueError):
+        raise ArgumentError(
+            "arange", f"from {start} to {stop} by {step} is no finite number of steps"
+        ) from None
 
 
 def linspace(
@@ -171,15 +208,29 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     runtime = _runtime(device)
-    if num < 0:
-        raise ValueError(f"linspace: num must not be negative, got {num}")
+    count = _count("linspace", "num", num)
+    if count < 0:
+        raise ArgumentError("linspace", f"num must not be negative, got {num}")
     if dtype is not None:
         target = as_dtype(dtype, "linspace")
-    elif isinstance(start, complex) or isinstance(stop, complex):
+    elif any(isinstance(bound, (complex, np.complexfloating)) for bound in (start, stop)):
         target = default_complex(runtime.default_dtype)
     else:
         target = runtime.default_dtype
-    return runtime.array(np.linspace(start, stop, num, endpoint=endpoint, dtype=target))
+    for bound in (start, stop):
+        check_scalar("linspace", bound, target)
+    array = _on_host(
+        "linspace", count, target,
+        lambda: np.linspace(start, stop, count, endpoint=endpoint, dtype=target),
+    )  # fmt: skip
+    return runtime.array(array)
+
+
+def _count(op: str, name: str, number: Any) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise DTypeError(op, f"{name} must be an integer, got {number!r}") from None
 
 
 def eye(
@@ -195,7 +246,12 @@ def eye(
     runtime = _runtime(device)
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, "eye")
     rows, columns = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
-    return runtime.array(np.eye(rows, columns, k, dtype=target))
+    # A diagonal outside the matrix is as empty as the first one outside.
+    diagonal = max(-rows, min(_count("eye", "k", k), columns))
+    array = _on_host(
+        "eye", rows * columns, target, lambda: np.eye(rows, columns, diagonal, dtype=target)
+    )
+    return runtime.array(array)
 
 
 def asarray(
@@ -231,7 +287,7 @@ def _like(op: str, x: Any, value: Any, dtype: Any, device: Any) -> Any:
     model = lift(op, x)
     target = model.dtype if dtype is None else as_dtype(dtype, op)
     if device is None:
-        _check_fill(op, value, target)
+        check_scalar(op, value, target)
         return constant_like(model, value, dtype=target)
     return _filled(op, model.shape, value, target, device)
 

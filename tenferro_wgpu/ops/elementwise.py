@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import real_dtype
+from ..errors import ArgumentError
 from ..tensor import ShapeDtype
 from . import choice
 from .calling import REAL, elementwise, lift
@@ -124,7 +125,7 @@ def pow(x: Any, y: Any, /) -> Any:
     """Raise the first tensor to the power of the second, element by element.
 
     As in NumPy, a scalar exponent of 2 multiplies and one of 0.5 takes the square root; an
-    integer tensor with a negative integer exponent raises ValueError.  Exponents in an integer
+    integer tensor with a negative integer exponent raises ArgumentError.  Exponents in an integer
     tensor are not read for that on a GPU: the results of negative ones are undefined there.
 
     >>> import tenferro_wgpu as tw
@@ -137,9 +138,10 @@ def pow(x: Any, y: Any, /) -> Any:
         if y == 0.5 and x.dtype.kind in FLOATING:
             return sqrt(x)
         if y < 0 and isinstance(y, (int, np.integer)) and x.dtype.kind in "biu":
-            raise ValueError(
-                "pow: integers to negative integer powers are not allowed; "
-                "convert with astype(...) first"
+            raise ArgumentError(
+                "pow",
+                "integers to negative integer powers are not allowed; "
+                "convert with astype(...) first",
             )
     return elementwise(POWER, (x, y), NUMERIC)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, contraction, indexing, joining, reduction, structural
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
@@ -40,8 +40,8 @@ def compare(x: Any, y: Any, /, direction: str) -> Any:
     """
     function = _DIRECTIONS.get(direction.lower()) if isinstance(direction, str) else None
     if function is None:
-        raise ValueError(
-            f"compare: direction must be one of {', '.join(_DIRECTIONS)}, got {direction!r}"
+        raise ArgumentError(
+            "compare", f"direction must be one of {', '.join(_DIRECTIONS)}, got {direction!r}"
         )
     return function(x, y)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..errors import AxisError, ShapeError
+from ..errors import ArgumentError, AxisError, ShapeError
 from . import views
 from .calling import as_axes, broadcast_shapes, lift, normalize_axes, normalize_axis
 from .value import Value, apply
@@ -35,7 +35,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
 
     Raises:
         ShapeError: if the numbers of elements differ.
-        ValueError: for another `order`.
+        ArgumentError: for another `order`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.reshape(tw.asarray([1.0, 2.0, 3.0, 4.0]), (2, -1)).tolist()
@@ -59,7 +59,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
     if order == "C":
         return views.reshaped(value, target)
     if order != "F":
-        raise ValueError(f'reshape: order must be "C" or "F", got {order!r}')
+        raise ArgumentError("reshape", f'order must be "C" or "F", got {order!r}')
     return _reversed_axes(views.reshaped(_reversed_axes(value), target[::-1]))
 
 
