@@ -111,6 +111,10 @@ class LossyConversionError(TenferroError, TypeError):
         )
 
 
+#: Operations that can allow an index out of bounds.
+_WITH_MODE = frozenset({"gather", "scatter_add", "scatter_add_slices", "take", "take_along_axis"})
+
+
 class IndexOutOfBoundsError(TenferroError, IndexError):
     """An index outside its axis, found at the call or later on the device."""
 
@@ -124,10 +128,8 @@ class IndexOutOfBoundsError(TenferroError, IndexError):
         found = "an index" if index is None else f"index {index}"
         where = "" if axis is None else f" on axis {axis}"
         bound = "its axis" if size is None else f"an axis of size {size}"
-        super().__init__(
-            f"{op}: {found} is out of bounds for {bound}{where}; "
-            'use mode="clip", "wrap" or "fill" to allow it'
-        )
+        hint = '; use mode="clip", "wrap" or "fill" to allow it' if op in _WITH_MODE else ""
+        super().__init__(f"{op}: {found} is out of bounds for {bound}{where}{hint}")
 
 
 class NonScalarGradError(TenferroError, ValueError):

@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AxisError, DTypeError, IndexOutOfBoundsError, UnsupportedOperationError
+from ..errors import (
+    ArgumentError,
+    AxisError,
+    DTypeError,
+    IndexOutOfBoundsError,
+    UnsupportedOperationError,
+)
 from . import structural, views
 from .calling import broadcast_shapes, cast_to, lift
 from .indexing import index_array, picked, prepared_indices
@@ -36,26 +42,26 @@ def getitem(x: Any, key: Any, /) -> Any:
     >>> tw.getitem(x, (slice(None), slice(None, None, -2))).tolist()
     [[3.0, 1.0], [6.0, 4.0]]
     """
-    return parse_key(lift("getitem", x), key).result()
+    return parse_key("getitem", lift("getitem", x), key).result()
 
 
-def parse_key(x: Value, key: Any) -> Selection:
+def parse_key(op: str, x: Value, key: Any) -> Selection:
     """What ``x[key]`` selects; raises for an index that does not fit `x`."""
     items = list(key) if isinstance(key, tuple) else [key]
     arrays = any(isinstance(item, (Value, list, np.ndarray)) for item in items)
-    selection = Selection(x, arrays)
-    for item in _expand_ellipsis(items, x.ndim):
+    selection = Selection(op, x, arrays)
+    for item in _expand_ellipsis(op, items, x.ndim):
         selection.add(item)
     return selection
 
 
-def _expand_ellipsis(items: list[Any], ndim: int) -> list[Any]:
+def _expand_ellipsis(op: str, items: list[Any], ndim: int) -> list[Any]:
     consumed = sum(1 for item in items if item is not None and item is not Ellipsis)
     if consumed > ndim:
-        raise AxisError("getitem", f"{consumed} indices for a tensor of {ndim} axes", ndim=ndim)
+        raise AxisError(op, f"{consumed} indices for a tensor of {ndim} axes", ndim=ndim)
     dots = [place for place, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
-        raise AxisError("getitem", "an index can have only one ellipsis", ndim=ndim)
+        raise AxisError(op, "an index can have only one ellipsis", ndim=ndim)
     place = dots[0] if dots else len(items)
     # Kept in the list: an ellipsis separates index arrays even where it stands for no axis.
     return [*items[:place], Ellipsis, *[slice(None)] * (ndim - consumed), *items[place + 1 :]]
@@ -64,7 +70,8 @@ def _expand_ellipsis(items: list[Any], ndim: int) -> list[Any]:
 class Selection:
     """What the parts of a key select, axis by axis."""
 
-    def __init__(self, x: Value, arrays: bool) -> None:
+    def __init__(self, op: str, x: Value, arrays: bool) -> None:
+        self._op = op
         self._x = x
         self._arrays = arrays
         self._starts: list[int] = []
@@ -91,7 +98,7 @@ class Selection:
             self._add_slice(item, axis, extent)
         elif isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
             raise UnsupportedOperationError(
-                "getitem", dtype="bool", hint="a mask's result depends on values; use where(...)"
+                self._op, dtype="bool", hint="a mask's result depends on values; use where(...)"
             )
         elif isinstance(item, (Value, list, np.ndarray)):
             self._add_array(item, axis, extent)
@@ -104,7 +111,12 @@ class Selection:
         self._steps.append(1)
 
     def _add_slice(self, item: slice, axis: int, extent: int) -> None:
-        picked_range = range(*item.indices(extent))
+        try:
+            picked_range = range(*item.indices(extent))
+        except ValueError as error:
+            raise ArgumentError(self._op, str(error)) from None
+        except TypeError:
+            raise DTypeError(self._op, f"slices are of integers, got {item!r}") from None
         count = len(picked_range)
         if picked_range.step < 0:
             if count > 1:
@@ -121,7 +133,7 @@ class Selection:
             if item.dtype == np.bool_:
                 self.add(item)
                 return
-            item = index_array("getitem", item)
+            item = index_array(self._op, item)
         self._advanced.append((len(self._shape), axis, item, self._run))
         self._take_all(extent)
         self._shape.append(extent)
@@ -131,10 +143,10 @@ class Selection:
             index = operator.index(item)
         except TypeError:
             raise DTypeError(
-                "getitem", f"indices are integers, slices, None, ... or arrays, got {item!r}"
+                self._op, f"indices are integers, slices, None, ... or arrays, got {item!r}"
             ) from None
         if not -extent <= index < extent:
-            raise IndexOutOfBoundsError("getitem", index=index, axis=axis, size=extent)
+            raise IndexOutOfBoundsError(self._op, index=index, axis=axis, size=extent)
         if self._arrays:
             # Among index arrays NumPy treats an integer as one of them.
             self._add_array(np.asarray(index), axis, extent)
@@ -188,7 +200,7 @@ class Selection:
     def _gathered(self, x: Value) -> Any:
         axes = tuple(place for place, _, _, _ in self._advanced)
         prepared = [
-            prepared_indices("getitem", x, item, place, "raise")
+            prepared_indices(self._op, x, item, place, "raise")
             for place, _, item, _ in self._advanced
         ]
         mode = "raise" if any(mode == "raise" for _, mode in prepared) else "clip"
@@ -196,7 +208,7 @@ class Selection:
         dtype = found[0].dtype
         if any(one.dtype is not dtype for one in found):
             found = [cast_to(one, np.dtype(np.int64)) for one in found]
-        shape = broadcast_shapes("getitem", *(one.shape for one in found))
+        shape = broadcast_shapes(self._op, *(one.shape for one in found))
         found = [structural.broadcast_to(one, shape) for one in found]
         out = picked(x, found, axes, mode)
         runs = {run for _, _, _, run in self._advanced}

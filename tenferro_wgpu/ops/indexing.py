@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int32, int64, uint32
-from ..errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
 from ..tensor import ShapeDtype
 from . import choice, joining, structural, views
 from .calling import (
@@ -138,9 +138,9 @@ SCATTER_ADD: Primitive = Primitive(
 
 
 def check_mode(op: str, mode: str) -> None:
-    """Raise ValueError unless `mode` is one of the four."""
-    if mode not in MODES:
-        raise ValueError(f"{op}: mode must be one of {MODES}, got {mode!r}")
+    """Raise ArgumentError unless `mode` is one of the four."""
+    if not isinstance(mode, str) or mode not in MODES:
+        raise ArgumentError(op, f"mode must be one of {MODES}, got {mode!r}")
 
 
 def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
@@ -308,8 +308,13 @@ def scatter_add(
     """
     value, added = promote("scatter_add", (x, updates))
     check_mode("scatter_add", mode)
-    place = normalize_axis("scatter_add", axis, value.ndim)
-    found, mode = prepared_indices("scatter_add", value, indices, place, mode)
+    return scattered("scatter_add", value, indices, added, axis, mode)
+
+
+def scattered(op: str, value: Value, indices: Any, added: Value, axis: int, mode: str) -> Any:
+    """`scatter_add` of tensors of one dtype, under the name the caller knows it by."""
+    place = normalize_axis(op, axis, value.ndim)
+    found, mode = prepared_indices(op, value, indices, place, mode)
     behind = value.shape[place + 1 :]
     added = structural.broadcast_to(added, value.shape[:place] + found.shape + behind)
     if found.size == 0 or value.size == 0:

@@ -15,9 +15,9 @@ from ..dtypes import bool_
 from ..errors import UnsupportedOperationError
 from . import choice
 from . import elementwise as arithmetic
-from .calling import cast_to, lift
+from .calling import cast_to, check_scalar, is_scalar, lift
 from .getitem import parse_key
-from .indexing import scatter_add
+from .indexing import scattered
 from .structural import broadcast_to
 from .value import Value, constant_like
 
@@ -64,7 +64,8 @@ class IndexedTensor:
         """`x` with `value` added at the index; repeated indices of an index array accumulate."""
         key = self._key
         if isinstance(key, (list, np.ndarray)) or (isinstance(key, Value) and key.dtype != bool_):
-            return scatter_add(self._x, key, cast_to(self._value("add", value), self._x.dtype))
+            new = cast_to(self._value("add", value), self._x.dtype)
+            return scattered("at[...].add", self._x, key, new, 0, "raise")
         return self._changed("add", value, arithmetic.add)
 
     def multiply(self, value: Any) -> Any:
@@ -84,16 +85,19 @@ class IndexedTensor:
     def _value(self, name: str, value: Any) -> Value:
         if isinstance(value, Value):
             return value
-        if isinstance(value, (bool, int, float, complex, np.generic)):
-            return constant_like(self._x, value, shape=())  # type: ignore[no-any-return]
-        return lift(f"at[...].{name}", value)
+        op = f"at[...].{name}"
+        if not is_scalar(value):
+            return lift(op, value)  # raises, saying what to do with an ndarray or a list
+        check_scalar(op, value, self._x.dtype)
+        return constant_like(self._x, value, shape=())  # type: ignore[no-any-return]
 
     def _changed(self, name: str, value: Any, combine: Callable[[Any, Any], Any]) -> Any:
         x = self._x
-        selection = parse_key(x, self._key)
+        op = f"at[...].{name}"
+        selection = parse_key(op, x, self._key)
         if selection.is_advanced:
             raise UnsupportedOperationError(
-                f"at[...].{name}", hint="index arrays work with at[indices].add(...) alone"
+                op, hint="index arrays work with at[indices].add(...) alone"
             )
         new = cast_to(self._value(name, value), x.dtype)
         placed = selection.placed(broadcast_to(new, selection.shape))

@@ -59,6 +59,39 @@ def test_index_arrays(rt):
         x.at[[1, 2]].set(1.0)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda x: x.at[7].set(1.0), r"at\[...\].set: index 7 is out of bounds"),
+        (lambda x: x.at[[0, 7]].add(1.0), r"at\[...\].add: index 7 is out of bounds"),
+        (lambda x: x[7], "getitem: index 7 is out of bounds"),
+        (lambda x: x[[0, 7]], "getitem: index 7 is out of bounds"),
+    ],
+)
+def test_index_errors_name_the_call_and_no_mode_that_it_lacks(cpu, change, words):
+    with pytest.raises(errors.IndexOutOfBoundsError, match=words) as caught:
+        change(tw.ones((2, 3)))
+    assert "mode" not in str(caught.value)
+    with pytest.raises(errors.IndexOutOfBoundsError, match='mode="clip"'):
+        tw.take(tw.ones(3), 7)
+
+
+def test_scalars_that_the_dtype_cannot_hold(rt):
+    whole = rt.constant_from(np.zeros(2, np.int32))
+    for change in CHANGES:
+        with pytest.raises(errors.RangeError, match=rf"at\[...\].{change}: {2**40}"):
+            getattr(whole.at[0], change)(2**40)
+    with pytest.raises(errors.ArgumentError, match="NaN"):
+        whole.at[0].set(np.nan)
+    with pytest.raises(errors.DTypeError, match="real part"):
+        whole.at[0].set(1j)
+    with pytest.raises(errors.DTypeError, match="constant_from"):
+        whole.at[0].set([1, 2])
+    with pytest.raises(errors.RangeError):
+        whole.at[[0, 1]].add(2**40)
+    assert whole.at[0].set(1.75).tolist() == [1, 0]
+
+
 def test_gradients(rt):
     x = rt.variable_from([1.0, 2.0, 3.0])
     v = rt.variable_from([5.0, 7.0])
