@@ -112,30 +112,41 @@ def values(queue: Queue, buffer: Buffer, count: int) -> np.ndarray:
 
 
 FLAGGING = """
-@group(0) @binding(0) var<storage, read_write> fault: array<atomic<u32>, 4>;
+@group(0) @binding(0) var<storage, read_write> z: array<f32>;
+@group(0) @binding(1) var<storage, read_write> fault: array<atomic<u32>>;
 @compute @workgroup_size(4)
 fn main(@builtin(local_invocation_index) i: u32) {
+  z[i] = 1.0;
   if (i == params.p0.z) {
-    if (atomicCompareExchangeWeak(&fault[0], 0u, params.p0.y).exchanged) {
-      atomicStore(&fault[1], bitcast<u32>(-7));
-      atomicStore(&fault[2], 1u);
+    if (atomicOr(&fault[4u * params.p0.w], 1u) == 0u) {
+      atomicStore(&fault[4u * params.p0.w + 1u], bitcast<u32>(-7));
+      atomicStore(&fault[4u * params.p0.w + 2u], 1u);
     }
   }
 }
 """
 
 
-def check_indices(queue: Queue, operation: str, bad_lane: int) -> None:
-    """Dispatch a check of which lane ``bad_lane`` fails (none, when it is 4 or more)."""
+def check_indices(queue: Queue, operation: str, bad_lane: int) -> Buffer:
+    """Four ones from a dispatch whose lane ``bad_lane`` finds a bad index (none from 4 on)."""
     pipeline = queue.pipeline(
         "flagging",
         lambda: PipelineSource(
-            None, {}, ("read_write",), 4, 4, "flagging", wgsl=params_block(1) + FLAGGING
+            None,
+            {},
+            ("read_write", "read_write"),
+            4,
+            4,
+            "flagging",
+            wgsl=params_block(1) + FLAGGING,
         ),
     )
-    identity = queue.note_fault_check(operation, axes=(0, 2), sizes=(10, 5))
-    params = np.array([0, identity, bad_lane, 0], np.uint32).tobytes()
-    queue.dispatch(pipeline, (queue.fault_buffer,), params, (1, 1, 1), operation, ())
+    output = queue.allocate(16)
+    params = np.array([0, 0, bad_lane, 0], np.uint32).tobytes()
+    queue.dispatch_checked(
+        pipeline, (output,), params, (1, 1, 1), operation, (output,), axes=(0, 2), sizes=(10, 5)
+    )
+    return output
 
 
 def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:

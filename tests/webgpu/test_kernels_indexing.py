@@ -108,6 +108,22 @@ def test_bad_indices_surface_at_the_next_wait(kernels, operation, bad):
     kernels.backend.synchronize()
 
 
+@pytest.mark.parametrize("operation", ["gather", "scatter_add"])
+def test_a_bad_index_never_reads_as_a_value(kernels, operation):
+    x, indices = kernels.tensor(np.arange(5, dtype="f4")), np.array([[9]])
+    call = {"dtype": "f4", "axes": (0,), "mode": "raise"}
+    if operation == "gather":
+        bad = kernels.queue("gather", x, indices, shape=(1, 1), slice_sizes=(1,), **call)
+    else:
+        bad = kernels.queue("scatter_add", x, indices, np.ones((1, 1), "f4"), shape=(5,), **call)
+    dependent = kernels.queue("neg", bad, shape=bad.shape, dtype="f4")
+    np.testing.assert_array_equal(kernels.backend.download(x), np.arange(5))
+    for failed in (dependent, bad, dependent):
+        with pytest.raises(IndexOutOfBoundsError, match=f"{operation}: index 9"):
+            kernels.backend.download(failed)
+    kernels.backend.synchronize()
+
+
 def test_refused_modes_and_index_dtypes(kernels):
     x = np.arange(5, dtype="f4")
     call = {"shape": (1, 1), "dtype": "f4", "axes": (0,), "slice_sizes": (1,)}

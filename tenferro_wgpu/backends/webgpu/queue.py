@@ -7,8 +7,10 @@ and ``read``, which are here.  The queue's lock is never held while waiting.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
+from struct import pack_into
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,13 @@ import numpy as np
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource, fold_workgroups
 from tenferro_wgpu.backends.webgpu.device import Device, register_queue
 from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, ReadRequest
-from tenferro_wgpu.backends.webgpu.faults import FLAG_BYTES, FaultFlag
+from tenferro_wgpu.backends.webgpu.faults import (
+    MAX_UNSETTLED,
+    RECORD_BYTES,
+    RECORD_WORD,
+    RECORDS_PER_PAGE,
+    Look,
+)
 from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer
 from tenferro_wgpu.backends.webgpu.recorder import Recorder
 from tenferro_wgpu.backends.webgpu.recovery import fresh
@@ -36,89 +44,173 @@ class Queue(Recorder):
         pool_limit: int = DEFAULT_POOL_LIMIT,
     ) -> None:
         super().__init__(device, memory_limit=memory_limit, pool_limit=pool_limit)
-        self._fault = FaultFlag(self)
         register_queue(self)
+
+    # ----- checking indices
+
+    def dispatch_checked(
+        self,
+        pipeline: Pipeline,
+        bindings: Sequence[Buffer],
+        params: bytes,
+        workgroups: tuple[int, int, int],
+        operation: str,
+        outputs: Sequence[Buffer],
+        *,
+        axes: Sequence[int] = (),
+        sizes: Sequence[int] = (),
+    ) -> None:
+        """``dispatch`` a kernel that checks indices and may find a bad one.
+
+        The kernel has one binding more than ``bindings``, the last: ``array<atomic<u32>>``,
+        read_write.  Params word 3 receives the number of its record, four words long; the first
+        invocation to find a bad index sets word 0 from 0 to 1 and stores the index (as i32) in
+        word 1 and the position of its axis among ``axes`` in word 2.
+
+        Reads of the outputs and of what was computed from them, and the next ``synchronize``,
+        then raise ``IndexOutOfBoundsError`` naming ``operation``, and axis and size if given.
+        """
+        if len(self._checks.unsettled) >= MAX_UNSETTLED and sys.platform != "emscripten":
+            self._look_now()
+        with self._lock:
+            if self._checks.is_full:
+                zeros = np.zeros(RECORDS_PER_PAGE * RECORD_BYTES, np.uint8)
+                self._checks.add_page(self.upload(zeros, operation))
+            check, page, record = self._checks.note(operation, axes, sizes)
+            block = bytearray(params)
+            pack_into("<I", block, 4 * RECORD_WORD, record)
+            recorded = self._dispatches + len(self._commands)
+            try:
+                self.dispatch(
+                    pipeline, (*bindings, page), bytes(block), workgroups, operation, outputs
+                )
+            finally:
+                if self._dispatches + len(self._commands) == recorded:
+                    self._checks.settle((check,))
+
+    def _look_now(self) -> None:
+        """Wait for the device and settle every check; nothing is raised but a lost device."""
+        with self._lock:
+            token, look = self._begin_read(None, 0, 0)
+        if look is not None:
+            try:
+                self._settle(look, self._driver.finish_read(token))
+            except DeviceLostError as error:
+                raise self._note_lost(error, "index checks") from error
+
+    def _settle(self, look: Look, arrays: list[np.ndarray]) -> None:
+        """Fail the buffers that depend on a bad index, and lower the flags."""
+        with self._lock:
+            if self._closed is not None:
+                return
+            faults = self._checks.faults(look, arrays)
+            if faults:
+                # What is recorded depends on them as well.
+                self._flush()
+                for buffer_id, error in self._checks.spoilt(faults):
+                    self._failed.setdefault(buffer_id, error)
+                self._unreported.extend(fault.error for fault in faults)
+                self._watch_failures()
+                for fault in faults:
+                    page, offset = self._checks.record_of(fault.check)
+                    self._write(page, offset, memoryview(bytes(RECORD_BYTES)), "index checks")
+            self._checks.settle(look.checks)
 
     # ----- waiting
 
-    def _begin_read(self, buffer: Buffer | None, offset: int, nbytes: int) -> Any:
-        """Submit the open batch with copies of ``buffer`` and of a raised fault flag behind it."""
+    def _begin_read(self, buffer: Buffer | None, offset: int, nbytes: int) -> tuple[Any, Any]:
+        """Submit the open batch with copies of ``buffer`` and of index checks behind it."""
         operation = "read" if buffer is not None else "synchronize"
         if self._suspicious:
             self._check_usable(operation, () if buffer is None else (buffer,))
-        requests = []
+        requests: list[ReadRequest] = []
         if buffer is not None:
             if offset < 0 or nbytes < 0 or offset + nbytes > buffer.slot.size:
                 raise ValueError(f"read: bytes {offset} to {offset + nbytes} of {buffer!r}")
             begin = offset & ~3
             requests.append(ReadRequest(buffer.slot.raw, begin, (offset + nbytes + 3 & ~3) - begin))
-        fault = self._fault.read_request()
-        if fault is not None:
-            requests.append(fault)
-        if not requests or self.profile_hook is not None:
+        nothing_to_copy = buffer is None and not self._checks.unsettled
+        if nothing_to_copy or self.profile_hook is not None:
             self._flush()
         self._threshold = self._first_batch
-        if not requests:
-            return None
+        if nothing_to_copy:
+            return None, None
         commands = self._start_batch() if self._commands else []
+        look = None
+        if self._checks.unsettled and (buffer is None or self._checks.is_in_doubt(buffer)):
+            look = self._checks.look()
+            requests.extend(look.requests)
         try:
-            return self._driver.begin_read(commands, requests)
+            return self._driver.begin_read(commands, requests), look
         except DeviceLostError as error:
             raise self._note_lost(error, operation) from error
         except (BatchRejectedError, DeviceOutOfMemoryError):
             self._recover(commands)
             self._check_usable(operation, () if buffer is None else (buffer,))
             self._pool.trim()
-            return self._driver.begin_read((), requests)
+            return self._driver.begin_read((), requests), look
         finally:
             if commands:
                 self._pool.next_batch()
             self._threshold = self._first_batch
 
-    def _finish_read(self, arrays: list[np.ndarray], buffer: Buffer | None) -> None:
+    def _finish_read(
+        self, arrays: list[np.ndarray], look: Look | None, buffer: Buffer | None
+    ) -> None:
         """Raise what the device reported while the read was under way."""
         late = self._driver.take_late_errors()
         if late:
             raise TenferroError(f"the device refused a submission: {late[0]}")
-        if len(arrays) > (buffer is not None):
-            self._fault.check(arrays[-1])
-        if buffer is None and self._unreported:
-            raise fresh(self._unreported.pop(0))
+        if look is not None:
+            self._settle(look, arrays if buffer is None else arrays[1:])
+        if buffer is None:
+            if self._unreported:
+                raise fresh(self._unreported.pop(0))
+        elif self._failed:
+            # Perhaps found by this read, perhaps by one in another thread meanwhile.
+            with self._lock:
+                self._check_usable("read", (buffer,))
 
     def read(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray:
         """Wait for the bytes [offset, offset + nbytes) of a buffer; a fresh uint8 array.
 
-        Raises the error of a failed buffer, ``IndexOutOfBoundsError`` when an earlier dispatch
-        flagged a bad index, ``DeviceLostError``, ``RuntimeClosedError``, ``SyncUnavailableError``.
+        Raises the error of a failed buffer, ``IndexOutOfBoundsError`` when it depends on a
+        dispatch that found a bad index, ``DeviceLostError``, ``RuntimeClosedError``,
+        ``SyncUnavailableError``.
         """
         if nbytes == 0:
             with self._lock:
                 self._check_usable("read", (buffer,))
             return np.empty(0, np.uint8)
         with self._lock:
-            token = self._begin_read(buffer, offset, nbytes)
+            token, look = self._begin_read(buffer, offset, nbytes)
         try:
             arrays = self._driver.finish_read(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "read") from error
-        return self._taken(arrays, buffer, offset, nbytes)
+        return self._taken(arrays, look, buffer, offset, nbytes)
 
     async def read_async(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray:
         """``read`` without blocking the thread."""
         if nbytes == 0:
             return self.read(buffer, offset, nbytes)
         with self._lock:
-            token = self._begin_read(buffer, offset, nbytes)
+            token, look = self._begin_read(buffer, offset, nbytes)
         try:
             arrays = await self._driver.finish_read_async(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "read") from error
-        return self._taken(arrays, buffer, offset, nbytes)
+        return self._taken(arrays, look, buffer, offset, nbytes)
 
     def _taken(
-        self, arrays: list[np.ndarray], buffer: Buffer, offset: int, nbytes: int
+        self,
+        arrays: list[np.ndarray],
+        look: Look | None,
+        buffer: Buffer,
+        offset: int,
+        nbytes: int,
     ) -> np.ndarray:
-        self._finish_read(arrays, buffer)
+        self._finish_read(arrays, look, buffer)
         self._reads += 1
         self._bytes_down += nbytes
         first = offset & 3
@@ -127,59 +219,30 @@ class Queue(Recorder):
     def synchronize(self) -> None:
         """Submit what is recorded and wait for it.
 
-        Raises, once each, the errors of dispatches that the device refused, and
-        ``IndexOutOfBoundsError`` when one flagged a bad index.
+        Raises, once each and one per call, the errors of dispatches that the device refused and
+        ``IndexOutOfBoundsError`` of those that found a bad index (unless a read raised it).
         """
         with self._lock:
-            token = self._begin_read(None, 0, 0)
+            token, look = self._begin_read(None, 0, 0)
         try:
             if token is None:
                 self._driver.wait()
             arrays = [] if token is None else self._driver.finish_read(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "synchronize") from error
-        self._finish_read(arrays, None)
+        self._finish_read(arrays, look, None)
 
     async def synchronize_async(self) -> None:
         """``synchronize`` without blocking the thread."""
         with self._lock:
-            token = self._begin_read(None, 0, 0)
+            token, look = self._begin_read(None, 0, 0)
         try:
             if token is None:
                 await self._driver.wait_async()
             arrays = [] if token is None else await self._driver.finish_read_async(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "synchronize") from error
-        self._finish_read(arrays, None)
-
-    # ----- faults found by kernels
-
-    @property
-    def fault_buffer(self) -> Buffer:
-        """The buffer (``array<atomic<u32>, 4>``, read_write) where kernels flag a bad index.
-
-        Word 0 is 0 until the first fault, then the id that ``note_fault_check`` returned, set by
-        ``atomicCompareExchangeWeak`` from 0; whoever set it stores the index (as i32) in word 1
-        and the position of its axis among those noted in word 2.
-        """
-        return self._fault.buffer()
-
-    def note_fault_check(
-        self, operation: str, axes: Sequence[int] = (), sizes: Sequence[int] = ()
-    ) -> int:
-        """Announce a dispatch that may flag a bad index; call it before ``dispatch``.
-
-        Returns the id to pass to the kernel in its params.  The next read or synchronize raises
-        ``IndexOutOfBoundsError`` naming ``operation``, and axis and size where they were given.
-        """
-        with self._lock:
-            return self._fault.note(operation, tuple(axes), tuple(sizes))
-
-    def lower_fault_flag(self) -> None:
-        """Zero the flag buffer, behind everything submitted and before anything that is not."""
-        with self._lock:
-            if self._closed is None:
-                self._write(self.fault_buffer, 0, memoryview(bytes(FLAG_BYTES)), "fault flag")
+        self._finish_read(arrays, look, None)
 
     # ----- house-keeping
 
@@ -241,7 +304,7 @@ class Queue(Recorder):
             self._suspicious = True
             self._commands.clear()
             self.bind_groups.clear()
-            self._fault.close()
+            self._checks.close()
             self._pool.close()
 
     def abandon_after_fork(self, reason: str) -> None:

@@ -22,12 +22,14 @@ from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.device import Device
 from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, Command
+from tenferro_wgpu.backends.webgpu.faults import IndexChecks
 from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer, BufferPool, Slot
 from tenferro_wgpu.backends.webgpu.recovery import fresh, submit_in_halves
 from tenferro_wgpu.errors import (
     DeviceLostError,
     DeviceOutOfMemoryError,
     EnvironmentVariableError,
+    IndexOutOfBoundsError,
     RuntimeClosedError,
     TenferroError,
     TensorTooLargeError,
@@ -81,6 +83,8 @@ class Recorder:
         #: Errors of failed buffers by buffer id, and those not raised by synchronize() yet.
         self._failed: dict[int, TenferroError] = {}
         self._unreported: list[TenferroError] = []
+        #: Dispatches that check indices, and what depends on them.
+        self._checks = IndexChecks()
         self._closed: str | None = None
         #: True while some use needs a closer look: closed, lost, or failed buffers exist.
         self._suspicious = False
@@ -120,6 +124,8 @@ class Recorder:
             if not self._commands:
                 self._pool.next_batch()
             buffer = self._pool.allocate_for_write(nbytes, operation)
+            if self._checks.unsettled:
+                self._checks.forget(buffer.slot)
             if nbytes:
                 self._write(buffer, 0, flat.data, operation)
                 self._bytes_up += nbytes
@@ -265,6 +271,8 @@ class Recorder:
         for buffer in buffers:
             error = self._failed.get(buffer.id)
             if error is not None:
+                if isinstance(error, IndexOutOfBoundsError) and error in self._unreported:
+                    self._unreported.remove(error)
                 raise fresh(error)
 
     def _note_lost(self, error: DeviceLostError, operation: str) -> DeviceLostError:
@@ -284,6 +292,8 @@ class Recorder:
     def _start_batch(self) -> list[Command]:
         """Take the recorded commands for submission and open the next batch."""
         commands, self._commands = self._commands, []
+        if self._checks.unsettled:
+            self._checks.follow(commands)
         self._dispatches += len(commands)
         self._submits += 1
         self._flush_at_bytes = self._pool.allocated_bytes + MAX_BATCH_BYTES
@@ -325,6 +335,9 @@ class Recorder:
                 self._failed[failure.buffer_id] = failure.error
             if failure.error not in self._unreported:
                 self._unreported.append(failure.error)
+        self._watch_failures()
+
+    def _watch_failures(self) -> None:
         if self._failed:
             self._suspicious = True
             self._pool.on_returned = self._forget_failure

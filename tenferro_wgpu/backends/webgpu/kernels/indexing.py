@@ -1,7 +1,7 @@
 """Gather and scatter-add at indices that live on the device.
 
 Windows of extents `slice_sizes` start at ``indices[..., j]`` on axis ``axes[j]`` and at 0 on the
-other axes. With mode "raise" the kernels raise the queue's fault flag; nothing waits for it.
+other axes. With mode "raise" the kernels report bad indices to the queue; nothing waits for it.
 Scatter-add sorts its entries by target row and adds each row's updates in their own order, so
 that collisions are exact and deterministic for every dtype, with or without atomics.
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from struct import pack_into
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
@@ -30,8 +29,6 @@ from tenferro_wgpu.layout import Layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 MODES = ("raise", "clip", "wrap", "fill")
-#: Word of the params that holds the fault id, in every template that checks indices.
-FAULT_WORD = 3
 _INDEX_DTYPES = ("int32", "uint32", "int64")
 
 
@@ -93,12 +90,14 @@ def launch_gather(
         )
         launcher.plans.store(key, found)
     pipeline, block, groups = found
-    buffers = [launcher.buffer(x), launcher.buffer(indices), result.handle]
+    buffers = (launcher.buffer(x), launcher.buffer(indices), result.handle)
     if mode == "raise":
-        fault = launcher.queue.note_fault_check(name, axes, [x.shape[axis] for axis in axes])
-        block = _with_fault_id(block, fault)
-        buffers.append(launcher.queue.fault_buffer)
-    launcher.queue.dispatch(pipeline, buffers, block, groups, name, (result.handle,))
+        launcher.queue.dispatch_checked(
+            pipeline, buffers, block, groups, name, (result.handle,),
+            axes=axes, sizes=[x.shape[axis] for axis in axes],
+        )  # fmt: skip
+    else:
+        launcher.queue.dispatch(pipeline, buffers, block, groups, name, (result.handle,))
     return (result,)
 
 
@@ -111,7 +110,7 @@ def _prepare_gather(
     mode: str,
     results: int,
 ) -> tuple[Pipeline, bytes, tuple[int, int, int]]:
-    """Pipeline, params (fault id left 0) and workgroups of a gather."""
+    """Pipeline, params (word 3 left 0 for the record of a check) and workgroups of a gather."""
     bits = launcher.bits_dialect(x.dtype)
     window = window_axes(x.layout, axes, slice_sizes)
     numbers = tuple(number for number, _, _ in window)
@@ -135,13 +134,6 @@ def _prepare_gather(
         params_words=len(block),
     )
     return pipeline, words(block), launcher.groups(workgroup_count(results, WORKGROUP))
-
-
-def _with_fault_id(block: bytes, fault: int) -> bytes:
-    """The params block with the fault id of one launch."""
-    written = bytearray(block)
-    pack_into("<I", written, 4 * FAULT_WORD, fault)
-    return bytes(written)
 
 
 def _fill_bits(launcher: Launcher, dtype: Any) -> tuple[int, int]:
@@ -232,10 +224,7 @@ def _target_rows(
     """Queue the kernel that pairs each entry with its row (in C order of the indexed axes)."""
     keys = launcher.empty_buffer(8 * entries, name)
     window = prod(slice_sizes[axis] for axis in axes)
-    fault = 0
-    if mode == "raise":
-        fault = launcher.queue.note_fault_check(name, axes, [shape[axis] for axis in axes])
-    block = [0, entries, window, fault]
+    block = [0, entries, window, 0]
     for axis in axes:
         weight = prod(shape[other] for other in axes if other > axis)
         extent = shape[axis]
@@ -248,11 +237,13 @@ def _target_rows(
         bindings=accesses(1, 2 if mode == "raise" else 1),
         params_words=len(block),
     )
-    buffers = [launcher.buffer(indices), keys]
+    buffers = (launcher.buffer(indices), keys)
+    groups = launcher.groups(workgroup_count(entries, WORKGROUP))
     if mode == "raise":
-        buffers.append(launcher.queue.fault_buffer)
-    launcher.queue.dispatch(
-        pipeline, buffers, words(block), launcher.groups(workgroup_count(entries, WORKGROUP)),
-        name, (keys,),
-    )  # fmt: skip
+        launcher.queue.dispatch_checked(
+            pipeline, buffers, words(block), groups, name, (keys,),
+            axes=axes, sizes=[shape[axis] for axis in axes],
+        )  # fmt: skip
+    else:
+        launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (keys,))
     return keys
