@@ -27,6 +27,7 @@ from ..ops.primitive import Primitive
 from ..ops.value import Interpreter, Value
 from ..tensor import ShapeDtype, Tensor
 from . import profile
+from .creating import Creating
 from .device import Device
 from .grad_slots import GradSlots, LiveNodes
 from .importing import import_array
@@ -51,7 +52,7 @@ class ContextId(int):
     __str__ = __repr__
 
 
-class EagerRuntime(Lifetime, Maintenance, Interpreter):
+class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
     """Runs tensor programs on one device, at once as seen by the caller, queued in fact.
 
     Args:
