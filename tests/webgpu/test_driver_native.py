@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import numpy as np
 import pytest
 from driver_support import (
@@ -26,7 +28,12 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     ReadRequest,
 )
 from tenferro_wgpu.backends.webgpu.queue import Queue
-from tenferro_wgpu.errors import EnvironmentVariableError, NoAdapterError, ShaderError
+from tenferro_wgpu.errors import (
+    DeviceLostError,
+    EnvironmentVariableError,
+    NoAdapterError,
+    ShaderError,
+)
 
 BINDINGS = ("read", "read", "read_write")
 
@@ -152,6 +159,21 @@ def test_without_private_names_the_public_driver_opens(monkeypatch):
     (found,) = driver.finish_read(driver.begin_read([command], [ReadRequest(raws[2], 0, 4)]))
     assert found.view(np.float32)[0] == 3
     driver.close()
+
+
+@pytest.mark.parametrize("adapter", [LAVAPIPE, SWIFTSHADER])
+def test_a_mapping_that_never_comes_is_given_up(adapter, monkeypatch):
+    monkeypatch.setattr(native_fast, "_LOST_AFTER_POLLS", 50)
+    driver = open_variant(adapter, "fast").driver
+    raws, _ = _raw_add(driver)
+    for finish in (driver.finish_read, lambda token: asyncio.run(driver.finish_read_async(token))):
+        token = driver.begin_read((), [ReadRequest(raws[0], 0, 256)])
+        token[0].pieces[0][0].key = -1  # another key than the callback reports
+        with pytest.raises(DeviceLostError, match="no longer answers"):
+            finish(token)
+    token = driver.begin_read((), [ReadRequest(raws[0], 0, 256)])
+    (found,) = asyncio.run(driver.finish_read_async(token))
+    assert np.array_equal(found.view(np.float32), np.full(64, 1.5))
 
 
 def test_native_float64_is_probed():

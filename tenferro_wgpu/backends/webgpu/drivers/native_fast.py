@@ -39,7 +39,8 @@ READ_PIECE_BYTES = 2 << 20
 #: Polls of about a microsecond each before the wait blocks: a small result arrives sooner than a
 #: sleeping thread wakes up (a third off the latency of a scalar).
 _SPINNING_POLLS = 100
-#: Polls without progress before a mapping is given up: the device answers every poll until then.
+#: Polls without progress before a mapping is given up: those that blocked until the device was
+#: idle, or found it idle.
 _LOST_AFTER_POLLS = 10_000
 _FUNCTIONS = (
     "wgpuDeviceCreateBuffer",
@@ -322,10 +323,13 @@ class FastNativeDriver(NativeDriver):
         import asyncio
 
         for read in token:
-            polls = 0
+            polls = idle = 0
             while read.pieces[0][0].key not in self._map_results:
-                self._poll(False)
+                # A mapping arrives with the poll that finds its submission finished.
+                idle += self._poll(False)
                 polls += 1
+                if idle > _LOST_AFTER_POLLS:
+                    raise DeviceLostError("read_buffer", "the device no longer answers")
                 await asyncio.sleep(0 if polls < 100 else 0.001)
         return self.finish_read(token)
 
@@ -368,9 +372,10 @@ class FastNativeDriver(NativeDriver):
         with self._guard(call):
             self._libf.wgpuQueueWriteBuffer(self._queue_handle, self._witness, 0, b"", 0)
 
-    def _poll(self, block: bool) -> None:
+    def _poll(self, block: bool) -> bool:
+        """Deliver what has finished; whether nothing submitted is left."""
         self._check_open("wait")
-        self._lib.wgpuDevicePoll(self._device_handle, block, self._ffi.NULL)
+        return bool(self._lib.wgpuDevicePoll(self._device_handle, block, self._ffi.NULL))
 
     def wait(self) -> None:
         """See ``Driver.wait``."""

@@ -279,6 +279,7 @@ class NativeDriver:
         """See ``Driver.finish_read_async``."""
         arrays = []
         for staging, promise, nbytes in token:
+            self._check_alive("read_buffer")
             try:
                 await promise
             except RuntimeError as error:
