@@ -24,6 +24,7 @@ ALL = (*NUMBERS, "bool")
 
 #: Elements of a base array at most: software adapters run every example.
 MOST_ELEMENTS = 400
+LONG_AXIS = 1031
 
 Shape = tuple[int, ...]
 
@@ -79,20 +80,28 @@ class Operand:
 def random_shape(source: Source, most_axes: int = 5) -> Shape:
     """A shape of up to `most_axes` axes, some of extent 0 or 1."""
     count = min(source.choice((1, 2, 2, 3, 0, 4, 5)), most_axes)
+    # Now and then an axis that needs several workgroups, or several passes of a reduction.
+    most = LONG_AXIS * 4 if source.chance(4) else MOST_ELEMENTS
     shape: Shape = ()
     for _ in range(count):
         extent = source.choice((2, 3, 1, 4, 5, 7, 0 if source.chance(40) else 2, 17))
-        shape += (extent if math.prod(shape) * extent <= MOST_ELEMENTS else 1,)
+        if most > MOST_ELEMENTS and LONG_AXIS not in shape:
+            extent = LONG_AXIS
+        shape += (extent if math.prod(shape) * extent <= most else 1,)
     return shape
 
 
 def random_values(source: Source, shape: Shape, dtype: str, kind: str = "any") -> np.ndarray:
-    """Elements of one kind: "small" (whole numbers, exact in every sum), "moderate" or "any"."""
+    """Elements of one kind.
+
+    "small" numbers are whole and exact in every sum; "edges" are few, so that NaN, infinities and
+    zeros of both signs meet each other; "any" is one of all kinds.
+    """
     rng = source.generator()
     count = math.prod(shape)
     target = np.dtype(dtype)
     if kind == "any":
-        kind = source.choice(("small", "moderate", "special", "bits"))
+        kind = source.choice(("small", "moderate", "special", "bits", "edges"))
     if target.kind == "b":
         values = rng.integers(0, 2, count).astype(bool)
     elif kind == "small":
@@ -100,6 +109,8 @@ def random_values(source: Source, shape: Shape, dtype: str, kind: str = "any") -
         values = rng.integers(low, 4, count).astype(target)
     elif kind == "special":
         values = rng.choice(special(dtype), count)
+    elif target.kind == "f" and kind == "edges":
+        values = rng.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], target), count)
     elif target.kind == "f" and kind == "moderate":
         values = (rng.standard_normal(count) * 3).astype(target)
     else:

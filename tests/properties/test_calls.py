@@ -15,7 +15,7 @@ from properties.sources import DrawnSource
 assert index_calls  # registers its makers
 
 #: Software GPUs build a pipeline for most examples of a new dtype, which takes a while.
-EXAMPLES = {"numpy": 40, "lavapipe": 12, "swiftshader": 6}
+EXAMPLES = {"numpy": 100, "lavapipe": 40, "swiftshader": 16}
 
 
 def compare(call: Call, got: Any, adapter: str) -> None:

@@ -33,6 +33,19 @@ ODD_VALUES: list[Any] = [
     np.array(1.5), np.array(["a"]), np.array([None]), {0: 1}, {1, 2}, range(3), lambda: None,
 ]  # fmt: skip
 
+ODD_ARRAYS: list[Any] = [
+    np.arange(6, dtype=">f4"), np.arange(6, dtype=">i8"), np.asfortranarray(np.ones((2, 3))),
+    np.arange(12)[::-2], np.broadcast_to(np.float32(2), (3, 4)), np.ones((2, 0, 3), np.float32),
+    np.ma.masked_array([1.0, 2.0], [True, False]), np.arange(4).reshape(2, 2).view(np.matrix),
+    np.ones(3, np.longdouble), np.ones(3, np.float16), np.ones(3, np.complex128),
+    np.ones(2, [("a", "f4")]), np.array([1, None]), np.array(["1"]), np.array(b"1"),
+    np.array(["2020"], "M8[Y]"), np.array(7, np.uint64), np.array([2**63], np.uint64),
+    memoryview(b"abc"), bytearray(b"abc"), range(4), {1: 2}, iter([1.0]), "12", b"12",
+    [np.ones(2), np.zeros(2)], [1, 2.5, True], [[True], [False]], [1, 1j], [2**63, 1], [[], []],
+    [None], ["a"], [[1], 2], [np.float32(1), 2], (1, (2,)), np.rec.array([(1, 2.0)]), float, len,
+    np.ones((1,) * 40), np.ones((1,) * 9, np.float32), np.zeros((0,) * 6),
+]  # fmt: skip
+
 OTHER_DTYPES = [
     *ALL, "complex64", "float16", "int8", "uint64", "U3", "O", None, int, "nonsense", 7, "M8[s]",
 ]  # fmt: skip
@@ -185,6 +198,9 @@ _add("linspace", tw.linspace, _number, _number, _count)
 _add("from_flat", tw.from_flat, _tensor, _shape)
 _add("asarray", _in_dtype(tw.asarray), _tensor, _dtype)
 _add("asarray of anything", tw.asarray, odd_value)
+_add("asarray of an odd array", tw.asarray, lambda s: s.choice(ODD_ARRAYS))
+_add("mixing with an odd array", lambda x, a: x + a, _tensor, lambda s: s.choice(ODD_ARRAYS))
+_add("indexing by an odd array", lambda x, a: x[a], _tensor, lambda s: s.choice(ODD_ARRAYS))
 _add_method("convert", lambda x, dtype: x.convert(dtype), _tensor, _dtype)
 _add("compare", tw.compare, _tensor, _some_scalar, lambda s: s.choice(("lt", "EQ", "", 3)))
 _add("broadcast_in_dim", tw.broadcast_in_dim, _tensor, _shape, lambda s: odd_value(s))
