@@ -6,13 +6,24 @@ TypeError naming ``x.numpy()``; ndarrays never mix in silently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import DTypeError
-from ..ops import choice, contraction, elementwise, joining, reduction, structural
+from ..ops import (
+    calling,
+    choice,
+    contraction,
+    creation,
+    elementwise,
+    indexing,
+    joining,
+    reduction,
+    structural,
+)
 
 __all__ = ["NumpyProtocols"]
 
@@ -48,30 +59,83 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "tanh": elementwise.tanh,
 }
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "amax": reduction.max,
-    "amin": reduction.min,
-    "argmax": reduction.argmax,
-    "broadcast_to": structural.broadcast_to,
-    "clip": choice.clip,
-    "concatenate": joining.concatenate,
-    "expand_dims": structural.expand_dims,
-    "flip": structural.flip,
-    "imag": elementwise.imag,
-    "max": reduction.max,
-    "mean": reduction.mean,
-    "min": reduction.min,
-    "moveaxis": structural.moveaxis,
-    "prod": reduction.prod,
-    "real": elementwise.real,
-    "reshape": structural.reshape,
-    "squeeze": structural.squeeze,
-    "stack": joining.stack,
-    "sum": reduction.sum,
-    "swapaxes": structural.swapaxes,
-    "tensordot": contraction.tensordot,
-    "transpose": structural.transpose,
-    "where": choice.where,
+
+class Counterpart:
+    """A function of ours under NumPy's parameter names and order.
+
+    `parameters` are NumPy's, first the `count` required ones; "theirs=ours" renames one.  Those
+    that our function does not have may only be left out.
+    """
+
+    def __init__(self, function: Callable[..., Any], count: int, parameters: str) -> None:
+        self._function = function
+        self._count = count
+        self.names = [name.partition("=")[0] for name in parameters.split()]
+        own = list(inspect.signature(function).parameters)[count:]
+        self._own = {}
+        for pair in parameters.split()[count:]:
+            theirs, _, ours = pair.partition("=")
+            if (ours or theirs) in own:
+                self._own[theirs] = ours or theirs
+
+    def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call our function with the arguments of a call of NumPy's."""
+        given = {**dict(zip(self.names, args, strict=False)), **kwargs}
+        given = {key: value for key, value in given.items() if value is not np._NoValue}
+        if len(args) > len(self.names) or any(one not in given for one in self._required):
+            raise _no_counterpart(name, {})
+        required = [given.pop(one) for one in self._required]
+        options: dict[str, Any] = {}
+        for key, value in given.items():
+            if key in self._own:
+                options[self._own[key]] = value
+            elif value is not None:
+                raise _no_counterpart(name, (key,))
+        return self._function(*required, **options)
+
+    @property
+    def _required(self) -> list[str]:
+        return self.names[: self._count]
+
+
+_REDUCTION = "a axis dtype out keepdims initial where"
+_EXTREMUM = "a axis out keepdims initial where"
+_JOINING = "arrays axis out dtype casting"
+_LIKE = "dtype order subok shape"
+
+FUNCTIONS: dict[str, Counterpart] = {
+    "amax": Counterpart(reduction.max, 1, _EXTREMUM),
+    "amin": Counterpart(reduction.min, 1, _EXTREMUM),
+    "argmax": Counterpart(reduction.argmax, 1, "a axis out keepdims"),
+    "astype": Counterpart(calling.astype, 2, "x dtype copy"),
+    "broadcast_to": Counterpart(structural.broadcast_to, 2, "array shape subok"),
+    "clip": Counterpart(choice.clip, 1, "a a_min=min a_max=max out min max"),
+    "concatenate": Counterpart(joining.concatenate, 1, _JOINING),
+    "expand_dims": Counterpart(structural.expand_dims, 2, "a axis"),
+    "flip": Counterpart(structural.flip, 1, "m axis"),
+    "full_like": Counterpart(creation.full_like, 2, f"a fill_value {_LIKE}"),
+    "imag": Counterpart(elementwise.imag, 1, "val"),
+    "matrix_transpose": Counterpart(structural.matrix_transpose, 1, "x"),
+    "max": Counterpart(reduction.max, 1, _EXTREMUM),
+    "mean": Counterpart(reduction.mean, 1, "a axis dtype out keepdims where"),
+    "min": Counterpart(reduction.min, 1, _EXTREMUM),
+    "moveaxis": Counterpart(structural.moveaxis, 3, "a source destination"),
+    "ones_like": Counterpart(creation.ones_like, 1, f"a {_LIKE}"),
+    "pad": Counterpart(joining.pad, 2, "array pad_width mode constant_values"),
+    "prod": Counterpart(reduction.prod, 1, _REDUCTION),
+    "ravel": Counterpart(structural.ravel, 1, "a order"),
+    "real": Counterpart(elementwise.real, 1, "val"),
+    "reshape": Counterpart(structural.reshape, 2, "a shape order copy"),
+    "squeeze": Counterpart(structural.squeeze, 1, "a axis"),
+    "stack": Counterpart(joining.stack, 1, _JOINING),
+    "sum": Counterpart(reduction.sum, 1, _REDUCTION),
+    "swapaxes": Counterpart(structural.swapaxes, 3, "a axis1 axis2"),
+    "take": Counterpart(indexing.take, 2, "a indices axis out mode"),
+    "take_along_axis": Counterpart(indexing.take_along_axis, 2, "arr indices axis"),
+    "tensordot": Counterpart(contraction.tensordot, 2, "a b axes"),
+    "transpose": Counterpart(structural.transpose, 1, "a axes"),
+    "where": Counterpart(choice.where, 3, "condition x y"),
+    "zeros_like": Counterpart(creation.zeros_like, 1, f"a {_LIKE}"),
 }
 
 
@@ -82,7 +146,7 @@ class NumpyProtocols:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
-        if any(isinstance(x, np.ndarray) and x.ndim > 0 for x in inputs):
+        if any(isinstance(x, np.ndarray) for x in inputs):
             raise DTypeError(
                 name,
                 "an ndarray does not mix with tensors by itself; "
@@ -91,7 +155,7 @@ class NumpyProtocols:
         function = UFUNCS.get(name)
         if method != "__call__" or options or function is None:
             raise _no_counterpart(f"{name}.{method}" if method != "__call__" else name, options)
-        return function(*(x.item() if isinstance(x, np.ndarray) else x for x in inputs))
+        return function(*inputs)
 
     def __array_function__(
         self,
@@ -100,20 +164,16 @@ class NumpyProtocols:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        function = FUNCTIONS.get(func.__name__)
-        if function is None or func.__module__ not in ("numpy", "numpy._core.multiarray"):
-            raise _no_counterpart(func.__name__, {})
-        try:
-            return function(*args, **kwargs)
-        except TypeError as error:
-            if isinstance(error, DTypeError):
-                raise
-            raise _no_counterpart(func.__name__, kwargs) from error
+        counterpart = FUNCTIONS.get(func.__name__)
+        if counterpart is None or func.__module__ not in ("numpy", "numpy._core.multiarray"):
+            raise _no_counterpart(func.__name__, ())
+        return counterpart(func.__name__, args, kwargs)
 
 
-def _no_counterpart(name: str, options: Mapping[str, Any]) -> TypeError:
+def _no_counterpart(name: str, options: Collection[str]) -> DTypeError:
     with_options = f" with {', '.join(options)}" if options else ""
-    return TypeError(
-        f"numpy.{name}{with_options} has no counterpart for tensors; "
-        f"use numpy.{name} on x.numpy(), or a function of tenferro_wgpu"
+    return DTypeError(
+        f"numpy.{name}",
+        f"there is no counterpart for tensors{with_options}; "
+        f"use numpy.{name} on x.numpy(), or a function of tenferro_wgpu",
     )

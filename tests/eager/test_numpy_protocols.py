@@ -1,0 +1,121 @@
+"""NumPy's functions on tensors: its parameter order, values and gradients, or a clear refusal."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import tenferro_wgpu as tw
+from tenferro_wgpu import errors
+from tenferro_wgpu.eager.numpy_protocols import FUNCTIONS, UFUNCS
+
+#: Each is called with the tensor and with the array it was made from, of shape (2, 3).
+CALLS = {
+    "sum": lambda x: np.sum(x, 1),
+    "sum of all": lambda x: np.sum(a=x),
+    "sum in a dtype": lambda x: np.sum(x, 0, np.float64, None, True),
+    "prod": lambda x: np.prod(x, -1, keepdims=True),
+    "mean": lambda x: np.mean(x, 1),
+    "max": lambda x: np.max(x, 0),
+    "amin": lambda x: np.amin(x, 1, keepdims=True),
+    "argmax": lambda x: np.argmax(x, 1),
+    "stack": lambda x: np.stack([x, x], 1),
+    "concatenate": lambda x: np.concatenate([x, x], 1),
+    "concatenate flattened": lambda x: np.concatenate((x, x), axis=None),
+    "tensordot": lambda x: np.tensordot(x, x, ((0, 1), (0, 1))),
+    "tensordot by a count": lambda x: np.tensordot(x, x, 2),
+    "clip": lambda x: np.clip(x, 0, 1),
+    "clip by old names": lambda x: np.clip(x, a_min=0, a_max=1),
+    "clip by new names": lambda x: np.clip(x, min=0, max=1),
+    "clip below": lambda x: np.clip(x, 0, None),
+    "reshape": lambda x: np.reshape(x, (3, 2), "F"),
+    "transpose": lambda x: np.transpose(x, (1, 0)),
+    "swapaxes": lambda x: np.swapaxes(x, 0, 1),
+    "moveaxis": lambda x: np.moveaxis(x, 0, 1),
+    "expand_dims": lambda x: np.expand_dims(x, 1),
+    "squeeze": lambda x: np.squeeze(x[:1], 0),
+    "flip": lambda x: np.flip(x, 1),
+    "broadcast_to": lambda x: np.broadcast_to(x, (4, 2, 3)),
+    "ravel": lambda x: np.ravel(x, "F"),
+    "take": lambda x: np.take(x, [2, 0], 1),
+    "take in a mode": lambda x: np.take(x, [7, 0], 1, None, "clip"),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.array([[2], [0]]), 1),
+    "pad": lambda x: np.pad(x, ((0, 1), (2, 0)), "constant", constant_values=9),
+    "where": lambda x: np.where(x > 0, x, 0),
+    "zeros_like": lambda x: np.zeros_like(x),
+    "ones_like": lambda x: np.ones_like(x, np.int32),
+    "full_like": lambda x: np.full_like(x, 7),
+    "real": lambda x: np.real(x),
+    "imag": lambda x: np.imag(x),
+    "power": lambda x: np.power(x, 2),
+    "scalar on the left": lambda x: np.float32(2) * x,
+    "NumPy scalar": lambda x: np.multiply(x, np.float64(2)).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_values_are_numpys(rt, name):
+    host = np.array([[1.5, -2.0, 0.5], [3.0, 0.25, -1.0]], np.float32)
+    got, expected = CALLS[name](rt.constant_from(host)), CALLS[name](host)
+    assert isinstance(got, tw.EagerTensor)
+    assert got.shape == expected.shape
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+
+
+def test_names_and_parameters_are_numpys():
+    for name in UFUNCS:
+        assert getattr(np, name).__name__ == name
+    for name, counterpart in FUNCTIONS.items():
+        function = getattr(np, name)
+        assert function.__name__ == name
+        parameters = list(inspect.signature(function).parameters)
+        if name != "pad":  # its constants are **kwargs there
+            assert counterpart.names == parameters[: len(counterpart.names)], name
+
+
+def test_functions_stay_on_the_tape(rt):
+    x = rt.variable_from([[1.0, 2.0], [3.0, 4.0]])
+    np.sum(np.sum(np.exp(x) * np.float32(2), 1)).backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * np.exp(x.numpy()), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: np.linalg.norm(x), r"numpy\.norm.*x\.numpy\(\)"),
+        (lambda x: np.median(x), r"numpy\.median.*x\.numpy\(\)"),
+        (lambda x: np.where(x > 0), r"numpy\.where"),
+        (lambda x: np.sum(x, 1, where=np.ones(2, bool)), r"numpy\.sum.*with where"),
+        (lambda x: np.sum(x, out=x), r"numpy\.sum.*with out"),
+        (lambda x: np.add.reduce(x), r"numpy\.add\.reduce"),
+        (lambda x: np.add(x, x, dtype=np.float64), r"numpy\.add.*with dtype"),
+        (lambda x: np.arctan(x), r"numpy\.arctan"),
+    ],
+)
+def test_no_counterpart(rt, call, words):
+    with pytest.raises(TypeError, match=words) as caught:
+        call(rt.constant_from(np.ones((2, 3), np.float32)))
+    assert isinstance(caught.value, errors.DTypeError)
+
+
+def test_errors_of_our_functions_are_their_own(rt):
+    x = rt.constant_from(np.ones((2, 3), np.float32))
+    with pytest.raises(errors.AxisError, match="sum: axis 2"):
+        np.sum(x, 2)
+    with pytest.raises(errors.DTypeError, match="concatenate.*constant_from"):
+        np.concatenate([x, np.ones((1, 3))])
+    with pytest.raises(errors.DTypeError, match="axis must be an integer"):
+        np.argmax(x, (0, 1))
+
+
+@pytest.mark.parametrize("array", [np.array(2.0), np.ones(3), np.ones((2, 3))])
+def test_ndarrays_of_any_rank_mix_in_on_neither_side(rt, array):
+    x = rt.constant_from(np.ones((2, 3), np.float32))
+    for mixed in (lambda: array * x, lambda: x * array, lambda: np.multiply(x, array)):
+        with pytest.raises(errors.DTypeError, match="constant_from"):
+            mixed()
+    with pytest.raises(errors.DTypeError, match="constant_from"):
+        np.where(x > 0, x, array)
