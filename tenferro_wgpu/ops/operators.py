@@ -128,15 +128,25 @@ class Operators(Value):
         """Changed copies by index: ``x.at[key].set(v)``; also add, multiply, min and max."""
         return TensorIndexer(self)
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *extents: Any, shape: Any = None, order: str = "C") -> Any:
         """`tenferro_wgpu.reshape`; the extents may also be given one by one, as in NumPy."""
-        return structural.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+        if len(extents) == 2 and isinstance(extents[1], str):
+            extents, order = extents[:1], extents[1]
+        if shape is None:
+            shape = extents[0] if len(extents) == 1 else extents
+        elif extents:
+            raise ArgumentError("reshape", f"the shape is given twice: {extents} and {shape}")
+        return structural.reshape(self, shape, order)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *places: Any, axes: Any = None) -> Any:
         """`tenferro_wgpu.transpose`; the axes may also be given one by one, as in NumPy."""
-        if len(axes) == 1 and not isinstance(axes[0], int):
-            return structural.transpose(self, axes[0])
-        return structural.transpose(self, axes or None)
+        if places and axes is not None:
+            raise ArgumentError("transpose", f"the axes are given twice: {places} and {axes}")
+        if len(places) == 1 and not isinstance(places[0], (int, np.integer)):
+            axes = places[0]
+        elif places:
+            axes = places
+        return structural.transpose(self, axes)
 
     @property
     def T(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import types
 
+import numpy as np
 import pytest
 
 import tenferro_wgpu as tw
@@ -32,6 +33,26 @@ def test_method_is_the_public_function(name):
     function = METHODS[name]
     assert getattr(tw.EagerTensor, name) is function
     assert getattr(tw, name) is function
+
+
+@pytest.mark.parametrize(
+    ("method", "function"),
+    [
+        (lambda x: x.reshape((3, 2), "F"), lambda x: tw.reshape(x, (3, 2), "F")),
+        (lambda x: x.reshape(3, 2), lambda x: tw.reshape(x, (3, 2))),
+        (lambda x: x.reshape(shape=(3, -1), order="F"), lambda x: tw.reshape(x, (3, -1), "F")),
+        (lambda x: x.reshape(6), lambda x: tw.reshape(x, 6)),
+        (lambda x: x.transpose(axes=(1, 0)), lambda x: tw.transpose(x, axes=(1, 0))),
+        (lambda x: x.transpose([1, 0]), lambda x: tw.transpose(x, [1, 0])),
+        (lambda x: x.transpose(1, 0), lambda x: tw.transpose(x, (1, 0))),
+        (lambda x: x.transpose(), lambda x: tw.transpose(x)),
+        (lambda x: x.transpose(None), lambda x: tw.transpose(x, None)),
+        (lambda x: x[0].transpose(np.int64(0)), lambda x: tw.transpose(x[0], (0,))),
+    ],
+)
+def test_reshape_and_transpose_take_the_forms_of_functions_and_of_numpy(cpu, method, function):
+    x = tw.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert method(x).tolist() == function(x).tolist()
 
 
 def test_every_function_of_one_tensor_is_a_method():

@@ -43,6 +43,12 @@ ROWS = {
     "reshape to floats": (lambda: M.reshape((1.5, 8)), errors.DTypeError, "integers"),
     "reshape to negative extents": (lambda: M.reshape((-3, -4)), errors.ShapeError, "negative"),
     "reshape in another order": (lambda: M.reshape((4, 3), order="A"), ValueError, "order"),
+    "a shape given twice": (
+        lambda: M.reshape((4, 3), shape=(4, 3)), errors.ArgumentError, "reshape.*twice",
+    ),
+    "axes given twice": (
+        lambda: M.transpose(1, 0, axes=(1, 0)), errors.ArgumentError, "transpose.*twice",
+    ),
     "no permutation": (lambda: M.transpose((0, 0)), errors.AxisError, "permutation"),
     "permutation of too few": (lambda: M.transpose((0,)), errors.AxisError, "permutation"),
     "T of a stack": (lambda: C.T, errors.ShapeError, "mT"),
