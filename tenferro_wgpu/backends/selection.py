@@ -23,6 +23,7 @@ from ..errors import (
     NoAdapterError,
     TenferroError,
 )
+from .memory_limit import checked_memory_limit
 from .numpy_backend import CpuBackend
 from .protocol import Backend
 
@@ -69,16 +70,22 @@ def make_backend(
         backend: an instance (returned as it is), "webgpu", "cuda", "cpu", or None: the value of
             ``TENFERRO_BACKEND``, else WebGPU if there is a real GPU adapter (or
             ``TENFERRO_ADAPTER`` names one of any kind), else CUDA, else the CPU.
-        memory_limit: bytes of device memory the backend may hold; the CPU has no such limit.
+        memory_limit: bytes of device memory the backend may hold.  The CPU has no such limit:
+            asked for by name it refuses one, chosen for want of a GPU it logs a warning.
 
     Raises:
         NoAdapterError: the named backend has no device here.
         EnvironmentVariableError: ``TENFERRO_BACKEND`` or ``TENFERRO_ADAPTER`` is not understood.
+        ArgumentError, DTypeError: another `backend` or `memory_limit` than these.
     """
+    memory_limit = checked_memory_limit(memory_limit)
     if backend is None:
         backend = _backend_of_environment()
-    if backend is None:
-        return _best_backend(memory_limit)
+        if backend is None or backend == "cpu":
+            chosen = _best_backend(memory_limit) if backend is None else CpuBackend()
+            if memory_limit is not None and isinstance(chosen, CpuBackend):
+                _logger.warning("memory_limit=%d does not bind the CPU", memory_limit)
+            return chosen
     if not isinstance(backend, str):
         if not isinstance(backend, Backend):
             raise DTypeError(
@@ -96,6 +103,8 @@ def make_backend(
     if backend == "cuda":
         return _cuda_backend(memory_limit)
     if backend == "cpu":
+        if memory_limit is not None:
+            raise ArgumentError("memory_limit", "the cpu backend has none; leave it out")
         return CpuBackend()
     raise ArgumentError("backend", f"{backend!r} is not known; choose {', '.join(CHOICES)}")
 

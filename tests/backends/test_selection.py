@@ -17,7 +17,12 @@ from tenferro_wgpu.backends.numpy_backend import CpuBackend
 from tenferro_wgpu.backends.selection import can_wait, devices, init_async, make_backend
 from tenferro_wgpu.backends.webgpu import device as webgpu_device
 from tenferro_wgpu.backends.webgpu.drivers.protocol import AdapterInfo, Limits
-from tenferro_wgpu.errors import EnvironmentVariableError, NoAdapterError
+from tenferro_wgpu.errors import (
+    ArgumentError,
+    DTypeError,
+    EnvironmentVariableError,
+    NoAdapterError,
+)
 
 GPU = AdapterInfo("Big GPU", "DiscreteGPU", "Vulkan", "Maker", "1.0")
 IGPU = AdapterInfo("Small GPU", "IntegratedGPU", "Vulkan", "Maker", "1.0")
@@ -183,7 +188,33 @@ def test_memory_limit_reaches_the_device(machine: Machine, name: str) -> None:
     machine.adapters, machine.cuda = [GPU], CUDA
     make_backend(name, memory_limit=1000)
     assert machine.opened[0][1]["memory_limit"] == 1000
-    assert make_backend("cpu", memory_limit=1000).name == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [("1GB", DTypeError), (1e9, DTypeError), (True, DTypeError)]
+    + [(0, ArgumentError), (-1, ArgumentError)],
+)
+@pytest.mark.parametrize("name", ["webgpu", "cuda", "cpu", None])
+def test_other_memory_limits_are_refused(
+    machine: Machine, name: str | None, limit: Any, error: type[Exception]
+) -> None:
+    machine.adapters, machine.cuda = [GPU], CUDA
+    with pytest.raises(error, match="memory_limit"):
+        make_backend(name, memory_limit=limit)
+    assert machine.opened == []
+
+
+def test_the_cpu_never_ignores_a_memory_limit_silently(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(ArgumentError, match="memory_limit"):
+        make_backend("cpu", memory_limit=1000)
+    for value in ("", "cpu"):
+        monkeypatch.setenv("TENFERRO_BACKEND", value)
+        caplog.clear()
+        assert make_backend(memory_limit=1000).name == "cpu"
+        assert "memory_limit=1000" in caplog.text
 
 
 def test_fallback_is_logged_once_with_reasons(

@@ -33,6 +33,7 @@ from tenferro_wgpu.errors import (
     EnvironmentVariableError,
     NoAdapterError,
     ShaderError,
+    TenferroError,
 )
 
 BINDINGS = ("read", "read", "read_write")
@@ -253,6 +254,15 @@ def test_adapter_choice_is_by_power_then_by_name():
         devices.choose_adapter([], None)
     with pytest.raises(ValueError, match="power_preference"):
         devices.sort_adapters(found, "loud")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("limits", "brwser"), ("limits", ""), ("power_preference", "fast"), ("adapter", 5)],
+)
+def test_other_choices_are_refused(name, value):
+    with pytest.raises(TenferroError, match=name):
+        devices.open_device(**{name: value})
 
 
 def test_environment_picks_the_adapter_and_the_limits(monkeypatch):

@@ -30,6 +30,8 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
 )
 from tenferro_wgpu.backends.webgpu.wgsl_log import record_module
 from tenferro_wgpu.errors import (
+    ArgumentError,
+    DTypeError,
     EnvironmentVariableError,
     NoAdapterError,
     RuntimeClosedError,
@@ -194,8 +196,9 @@ def sort_adapters(
     """Order adapters by how well they suit; OpenGL ones last, they are the least capable."""
     order = _POWER_ORDER.get(power_preference)
     if order is None:
-        raise ValueError(
-            f"power_preference is one of {', '.join(_POWER_ORDER)}, not {power_preference!r}"
+        raise ArgumentError(
+            "power_preference",
+            f"{power_preference!r} is not known; choose {' or '.join(_POWER_ORDER)}",
         )
 
     def rank(entry: tuple[AdapterInfo, Any]) -> tuple[bool, int]:
@@ -247,18 +250,29 @@ def open_device(
     ``adapter`` is None (``TENFERRO_ADAPTER``, else the best one), part of a name, or an object
     from ``adapters()``.  ``limits`` is "native", "browser" (hold the device to WebGPU's default
     limits and features) or None (``TENFERRO_LIMITS``).  Raises ``NoAdapterError``,
-    ``EnvironmentVariableError``, or ``RuntimeClosedError`` in a forked child.
+    ``EnvironmentVariableError``, ``ArgumentError`` or ``DTypeError`` for another ``limits``,
+    ``power_preference`` or ``adapter``, or ``RuntimeClosedError`` in a forked child.
     """
     if _forked:
         raise RuntimeClosedError("open_device", FORKED)
-    mode = limits or limits_mode()
+    if limits is None:
+        mode = limits_mode()
+    elif limits in ("native", "browser"):
+        mode = limits
+    else:
+        raise ArgumentError("limits", f"{limits!r} is not known; choose native, browser or None")
     module = driver_module()
     found = sort_adapters(module.list_adapters(), power_preference)
     if adapter is None or isinstance(adapter, str):
         variable = "" if adapter else "TENFERRO_ADAPTER"
         info, raw = choose_adapter(found, adapter or os.environ.get("TENFERRO_ADAPTER"), variable)
     else:
-        info, raw = module.describe_adapter(adapter), adapter
+        try:
+            info, raw = module.describe_adapter(adapter), adapter
+        except AttributeError:
+            raise DTypeError(
+                "adapter", f"takes a name, an adapter or None, not {type(adapter).__name__}"
+            ) from None
     with _devices_lock:
         device = _devices.get((info, mode))
         if device is None or device.lost is not None:

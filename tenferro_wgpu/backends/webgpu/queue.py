@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro_wgpu.backends.memory_limit import checked_memory_limit
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource, fold_workgroups
 from tenferro_wgpu.backends.webgpu.device import Device, register_queue
 from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, ReadRequest
@@ -43,6 +44,7 @@ class Queue(Recorder):
         memory_limit: int | None = None,
         pool_limit: int = DEFAULT_POOL_LIMIT,
     ) -> None:
+        memory_limit = checked_memory_limit(memory_limit)
         super().__init__(device, memory_limit=memory_limit, pool_limit=pool_limit)
         register_queue(self)
 
@@ -272,7 +274,7 @@ class Queue(Recorder):
 
     @memory_limit.setter
     def memory_limit(self, nbytes: int | None) -> None:
-        self._pool.memory_limit = nbytes
+        self._pool.memory_limit = checked_memory_limit(nbytes)
 
     @property
     def pool_limit(self) -> int:
