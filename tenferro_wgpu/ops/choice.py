@@ -67,7 +67,7 @@ _CLIP_RULES = (
     lambda g, x, low, high: _gate(
         logical_and(less_equal(low, x), less_equal(x, high)), g
     ),
-    lambda g, x, low, high: _gate(logical_and(less(x, low), less(low, high)), g),
+    lambda g, x, low, high: _gate(logical_and(less(x, low), less_equal(low, high)), g),
     lambda g, x, low, high: _gate(less(high, maximum(x, low)), g),
 )  # fmt: skip
 
