@@ -6,6 +6,7 @@ same everywhere.  Knows values and dtypes; knows no backend and no derivative.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -229,8 +230,8 @@ def broadcast_shapes(op: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 def normalize_axis(op: str, axis: Any, ndim: int) -> int:
     """A non-negative axis; raises AxisError."""
     try:
-        index = axis.__index__()
-    except AttributeError:
+        index = operator.index(axis)
+    except TypeError:
         raise DTypeError(op, f"axis must be an integer, got {axis!r}") from None
     if not -ndim <= index < ndim:
         raise AxisError(

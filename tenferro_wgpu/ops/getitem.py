@@ -19,7 +19,7 @@ from ..errors import (
 )
 from . import structural, views
 from .calling import broadcast_shapes, cast_to, lift
-from .indexing import index_array, picked, prepared_indices
+from .indexing import host_array, index_array, picked, prepared_indices
 from .joining import PAD
 from .value import Value, apply, constant_like
 
@@ -129,7 +129,7 @@ class Selection:
 
     def _add_array(self, item: Any, axis: int, extent: int) -> None:
         if isinstance(item, list):
-            item = np.asarray(item)
+            item = host_array(self._op, item)
             if item.dtype == np.bool_:
                 self.add(item)
                 return

@@ -143,9 +143,17 @@ def check_mode(op: str, mode: str) -> None:
         raise ArgumentError(op, f"mode must be one of {MODES}, got {mode!r}")
 
 
+def host_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
+    """An ndarray of any dtype from nested lists; raises ShapeError if they are ragged."""
+    try:
+        return np.asarray(indices)
+    except ValueError:
+        raise ShapeError(op, "the nested lists of indices have ragged lengths") from None
+
+
 def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
     """Host indices as an integer array; raises DTypeError for anything else."""
-    array = np.asarray(indices)
+    array = host_array(op, indices)
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":

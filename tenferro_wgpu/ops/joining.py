@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -276,6 +277,6 @@ def _pair(amount: Any) -> tuple[int, int]:
 
 def _index(amount: Any) -> int:
     try:
-        return int(amount.__index__())
-    except AttributeError:
+        return operator.index(amount)
+    except TypeError:
         raise DTypeError("pad", f"widths are integers, got {amount!r}") from None
