@@ -37,9 +37,6 @@ _fallback_logged = False
 #: Why the page has no WebGPU, found by `init_async`; asking again would need to wait.
 _page_without_webgpu: NoAdapterError | None = None
 
-#: Device feature behind each native dialect of a wide or narrow dtype.
-_NATIVE_FEATURES = {"f64n": "shader-f64", "i64n": "shader-int64", "f16n": "shader-f16"}
-
 
 @dataclass(frozen=True)
 class FoundDevice:
@@ -264,7 +261,10 @@ def _webgpu_found(wanted: str | None) -> tuple[list[FoundDevice], int | None]:
     if preferred is None and wanted == "webgpu":
         # By name a software adapter will do.
         preferred = adapters[0]
-    device = importlib.import_module(f"{__package__}.webgpu.device")
+    device, dialects, probe = (
+        importlib.import_module(f"{__package__}.webgpu.{name}")
+        for name in ("device", "dialects", "probe")
+    )
     module = device.driver_module()
     found = []
     chosen = None
@@ -281,7 +281,8 @@ def _webgpu_found(wanted: str | None) -> tuple[list[FoundDevice], int | None]:
                 reason=_why_not_first(info),
                 features=tuple(sorted(features)),
                 limits=asdict(module.adapter_limits(raw, features)),
-                dtypes=_webgpu_dtypes(features),
+                # A probe at device creation may still prefer software.
+                dtypes=dialects.dtype_support(probe.possible_dialects(features)),
             )
         )
     return found, chosen
@@ -292,19 +293,6 @@ def _why_not_first(info: Any) -> str:
     if info.is_cpu:
         return "a software adapter is used only by name"
     return "an OpenGL adapter is used only by name" if info.backend_type == "OpenGL" else ""
-
-
-def _webgpu_dtypes(features: frozenset[str]) -> dict[str, str]:
-    """What the dialects offer; a probe at device creation may still prefer software."""
-    dialects = importlib.import_module(f"{__package__}.webgpu.dialects").DIALECTS
-    found: dict[str, str] = {}
-    for dialect in dialects:
-        if dialect.native:
-            if _NATIVE_FEATURES.get(dialect.name) in features:
-                found[dialect.dtype_name] = "native"
-        else:
-            found.setdefault(dialect.dtype_name, "native" if dialect.words == 1 else "software")
-    return found
 
 
 def _cuda_found() -> list[FoundDevice]:

@@ -49,7 +49,10 @@ class Machine:
         return self.cuda
 
     def adapter_features(self, adapter: AdapterInfo) -> frozenset[str]:
-        return frozenset({"shader-f64"}) if adapter is GPU else frozenset()
+        if adapter is GPU:
+            return frozenset({"shader-f64", "shader-int64"})
+        # The native dialect needs 64-bit integers too.
+        return frozenset({"shader-f64"}) if adapter is SOFTWARE else frozenset()
 
     def adapter_limits(self, adapter: AdapterInfo, features: frozenset[str]) -> Limits:
         return Limits()
@@ -240,7 +243,7 @@ def test_reports(machine: Machine) -> None:
     assert gpu.dtypes["float64"] == "native" and software.dtypes["float64"] == "software"
     assert gpu.dtypes["float32"] == "native" and gpu.dtypes["int64"] == "software"
     assert gpu.limits["max_storage_buffers_per_shader_stage"] == 8
-    assert gpu.features == ("shader-f64",)
+    assert gpu.features == ("shader-f64", "shader-int64")
     assert software.reason == "a software adapter is used only by name"
     assert cuda.reason == cpu.reason == "webgpu is preferred here"
     assert machine.opened == []

@@ -10,6 +10,8 @@ from kernel_support import Kernels
 
 from tenferro_wgpu.backends.protocol import Backend
 from tenferro_wgpu.backends.webgpu.backend import WebGpuBackend
+from tenferro_wgpu.backends.webgpu.dialects import dtype_support
+from tenferro_wgpu.backends.webgpu.probe import possible_dialects
 from tenferro_wgpu.errors import DTypeError, RuntimeClosedError, TensorTooLargeError
 
 
@@ -24,6 +26,9 @@ def test_capabilities_tell_native_from_software(kernels):
     assert found.dtypes["float32"] == "native" and found.dtypes["int64"] == "software"
     native = "f64n" in kernels.backend.device.native
     assert found.dtypes["float64"] == ("native" if native else "software")
+    possible = possible_dialects(kernels.backend.device.features)
+    if possible == kernels.backend.device.native:
+        assert found.dtypes == dtype_support(possible)
     for name in ("add", "reduce_sum", "dot_general", "gather", "scatter_add", "pad", "argmax"):
         assert name in found.operations
     assert found.limits["max_storage_buffer_binding_size"] > 0

@@ -16,7 +16,7 @@ import numpy as np
 from tenferro_wgpu.backends.protocol import Capabilities
 from tenferro_wgpu.backends.webgpu import kernels as _kernel_families
 from tenferro_wgpu.backends.webgpu.device import LimitsMode, PowerPreference, open_device
-from tenferro_wgpu.backends.webgpu.dialects import DIALECTS
+from tenferro_wgpu.backends.webgpu.dialects import dtype_support
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
 from tenferro_wgpu.backends.webgpu.observation import Observation
@@ -176,21 +176,12 @@ class WebGpuBackend(Observation):
         """What this backend can do on its device."""
         self._check_open("capabilities")
         info = self.device.info
-        native = self.device.native
-        dtypes: dict[str, str] = {}
-        for entry in DIALECTS:
-            if not entry.native:
-                software = entry.name.endswith("s") and entry.words == 2
-                dtypes[entry.dtype_name] = "software" if software else "native"
-        for entry in DIALECTS:
-            if entry.native and entry.name in native:
-                dtypes[entry.dtype_name] = "native"
         return Capabilities(
             backend=self.name,
             device_name=self.device_name,
             device_type=info.adapter_type,
             driver=f"{info.backend_type} {info.driver}".strip(),
-            dtypes=dtypes,
+            dtypes=dtype_support(self.device.native),
             operations=frozenset(self._kernels),
             features=tuple(sorted(self.device.features)),
             limits=asdict(self.device.limits),

@@ -105,6 +105,21 @@ def dialect_for(dtype: np.dtype, native_features: frozenset[str]) -> Dialect:
     return software
 
 
+def dtype_support(native_dialects: frozenset[str]) -> dict[str, str]:
+    """How a device with these native dialects computes each dtype: "native" or "software".
+
+    A dialect whose name ends in s computes with integers what the hardware may lack.
+    """
+    found: dict[str, str] = {}
+    for entry in DIALECTS:
+        if not entry.native:
+            found[entry.dtype_name] = "software" if entry.name.endswith("s") else "native"
+    for entry in DIALECTS:
+        if entry.native and entry.name in native_dialects:
+            found[entry.dtype_name] = "native"
+    return found
+
+
 class DialectView:
     """A dialect as a template sees it: `T.storage`, `T.value`, `T.add`, `T.cast_to("f64s")`.
 
