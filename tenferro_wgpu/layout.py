@@ -52,19 +52,6 @@ class Layout:
     def __repr__(self) -> str:
         return f"Layout(shape={self.shape}, strides={self.strides}, offset={self.offset})"
 
-    def extent(self) -> tuple[int, int]:
-        """Lowest and one past the highest element index this layout touches."""
-        if self.size == 0:
-            return (self.offset, self.offset)
-        low = high = self.offset
-        for extent, stride in zip(self.shape, self.strides, strict=True):
-            reach = (extent - 1) * stride
-            if reach < 0:
-                low += reach
-            else:
-                high += reach
-        return (low, high + 1)
-
     def transpose(self, permutation: Sequence[int]) -> Layout:
         """Axes in the order of `permutation`."""
         return Layout(
@@ -113,21 +100,6 @@ class Layout:
             return Layout(shape, contiguous_strides(shape), self.offset)
         strides = _reshape_strides(self.shape, self.strides, shape)
         return None if strides is None else Layout(shape, strides, self.offset)
-
-    def coalesced_runs(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Shape and strides with axes of extent 1 dropped and mergeable neighbours merged."""
-        shape: list[int] = []
-        strides: list[int] = []
-        for extent, stride in zip(self.shape, self.strides, strict=True):
-            if extent == 1:
-                continue
-            if shape and strides[-1] == extent * stride:
-                shape[-1] *= extent
-                strides[-1] = stride
-            else:
-                shape.append(extent)
-                strides.append(stride)
-        return tuple(shape), tuple(strides)
 
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ at ``indices[..., j]`` on operand axis ``axes[j]`` and at 0 on every other axis.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ..errors import ArgumentError, IndexOutOfBoundsError
@@ -42,7 +43,7 @@ def gather(
     source = _crop(x.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
     windows = source[_positions(xp, x.shape, starts, axes, slice_sizes)]
     if not axes:
-        windows = xp.array(xp.broadcast_to(source, (_count(batch_shape), *source.shape)))
+        windows = xp.array(xp.broadcast_to(source, (prod(batch_shape), *source.shape)))
     if inside is not None:
         fill = float("nan") if out.dtype.kind in "fc" else 0
         inside = inside.reshape((-1,) + (1,) * x.ndim)
@@ -75,7 +76,7 @@ def scatter_add(
     starts, inside = _window_starts(xp, "scatter_add", x.shape, indices, axes, slice_sizes, mode)
     order = _indexed_first(axes, x.ndim)
     target = _crop(result.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
-    windows = updates.reshape((_count(indices.shape[:-1]), *slice_sizes))
+    windows = updates.reshape((prod(indices.shape[:-1]), *slice_sizes))
     windows = windows.transpose((0, *(axis + 1 for axis in order)))
     if inside is not None:
         windows = windows[inside]
@@ -98,7 +99,7 @@ def _window_starts(
     mode: str,
 ) -> tuple[list[Array], Array | None]:
     """One flat int64 array of starts per indexed axis and, for "fill", which windows are inside."""
-    count = _count(indices.shape[:-1])
+    count = prod(indices.shape[:-1])
     starts = []
     inside = xp.ones((count,), dtype=bool) if mode == "fill" else None
     for position, axis in enumerate(axes):
@@ -152,10 +153,3 @@ def _indexed_first(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
 def _crop(x: Array, indexed: int, extents: Sequence[int]) -> Array:
     """Shorten the axes that are not indexed to the window's extents."""
     return x[(slice(None),) * indexed + tuple(slice(0, extent) for extent in extents[indexed:])]
-
-
-def _count(shape: Sequence[int]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count

@@ -8,6 +8,7 @@ Anything one namespace does better by itself is overridden in that backend's own
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 from ..errors import ArgumentError
@@ -195,9 +196,9 @@ def dot_general(
     right = y.transpose((*right_batch, *right_contracting, *right_free))
     batch_count = len(left_batch)
     batch_shape = left.shape[:batch_count]
-    rows = _product(left.shape[batch_count : batch_count + len(left_free)])
-    terms = _product(left.shape[batch_count + len(left_free) :])
-    columns = _product(right.shape[batch_count + len(right_contracting) :])
+    rows = prod(left.shape[batch_count : batch_count + len(left_free)])
+    terms = prod(left.shape[batch_count + len(left_free) :])
+    columns = prod(right.shape[batch_count + len(right_contracting) :])
     left = left.reshape((*batch_shape, rows, terms))
     right = right.reshape((*batch_shape, terms, columns))
     product = xp.matmul(_for_blas(xp, left, out), _for_blas(xp, right, out))
@@ -215,13 +216,6 @@ def _for_blas(xp: Namespace, x: Array, out: ShapeDtype) -> Array:
     if row_stride == itemsize and column_stride >= itemsize * rows:
         return x
     return xp.ascontiguousarray(x)
-
-
-def _product(extents: tuple[int, ...]) -> int:
-    count = 1
-    for extent in extents:
-        count *= extent
-    return count
 
 
 #: Every other primitive: name -> kernel.

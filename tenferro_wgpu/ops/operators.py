@@ -131,7 +131,8 @@ class Operators(Value):
     def reshape(self, *extents: Any, shape: Any = None, order: str = "C") -> Any:
         """`tenferro_wgpu.reshape`; the extents may also be given one by one, as in NumPy."""
         if len(extents) == 2 and isinstance(extents[1], str):
-            extents, order = extents[:1], extents[1]
+            order = extents[1]
+            extents = extents[:1]
         if shape is None:
             shape = extents[0] if len(extents) == 1 else extents
         elif extents:

@@ -146,11 +146,6 @@ class Primitive:
             None if function is None else Rule(function, self.arguments) for function in functions
         )
 
-    @property
-    def differentiable(self) -> bool:
-        """Whether any derivative flows through this operation."""
-        return self.vjp is not None
-
     def infer(
         self, inputs: Sequence[HasShapeDtype | Value], params: Mapping[str, Any]
     ) -> tuple[ShapeDtype, ...]:

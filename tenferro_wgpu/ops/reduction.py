@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import as_dtype, float16, float32, int64, uint64
@@ -34,11 +34,6 @@ Shape = tuple[int, ...]
 # -- shapes -------------------------------------------------------------------------------------
 
 
-def count_of(extents: Iterable[int]) -> int:
-    """The number of elements of a shape."""
-    return math.prod(extents)
-
-
 def _drop(x: ShapeDtype, axes: Shape) -> Shape:
     return tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
 
@@ -50,7 +45,7 @@ def _reduced_shape(x: ShapeDtype, *, axes: Shape) -> ShapeDtype:
 def _extremum_shape(name: str) -> Callable[..., ShapeDtype]:
     def shape_rule(x: ShapeDtype, *, axes: Shape) -> ShapeDtype:
         shape = _drop(x, axes)
-        if count_of(shape) and not count_of(x.shape):
+        if 0 in x.shape and 0 not in shape:
             raise ShapeError(
                 name, f"no element to choose along axes {axes} of shape {x.shape}", (x.shape,)
             )
@@ -61,7 +56,7 @@ def _extremum_shape(name: str) -> Callable[..., ShapeDtype]:
 
 def _argmax_shape(x: ShapeDtype, *, axis: int) -> ShapeDtype:
     shape = _drop(x, (axis,))
-    if x.shape[axis] == 0 and count_of(shape):
+    if x.shape[axis] == 0 and 0 not in shape:
         raise ShapeError(
             "argmax", f"no element to choose along axis {axis} of shape {x.shape}", (x.shape,)
         )
@@ -123,7 +118,7 @@ def _products_of_others(x: Value, axes: Shape) -> Any:
     permutation = kept + axes
     moved = views.permuted(x, permutation)
     extents = tuple(x.shape[axis] for axis in kept)
-    rows = views.reshaped(moved, (*extents, count_of(x.shape[axis] for axis in axes)))
+    rows = views.reshaped(moved, (*extents, math.prod(x.shape[axis] for axis in axes)))
     if rows.shape[-1] <= 1:
         return constant_like(x, 1)
     last = (rows.ndim - 1,)
@@ -288,7 +283,7 @@ def mean(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     if result is float16:
         value = cast_to(value, float32)
     axes = normalize_axes("mean", axis, value.ndim)
-    count = count_of(value.shape[axis] for axis in axes)
+    count = math.prod(value.shape[axis] for axis in axes)
     total = _reduce(REDUCE_SUM, value, axes, keepdims)
     return cast_to(arithmetic.divide(total, float(count)), result)
 
