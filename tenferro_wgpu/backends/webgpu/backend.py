@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tenferro_wgpu.backends.protocol import Capabilities
-from tenferro_wgpu.backends.webgpu import kernels as _kernel_families
 from tenferro_wgpu.backends.webgpu.device import LimitsMode, PowerPreference, open_device
 from tenferro_wgpu.backends.webgpu.dialects import dtype_support
+from tenferro_wgpu.backends.webgpu.kernels import registered_kernels
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
-from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
 from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.dtypes import as_dtype
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from tenferro_wgpu.ops.primitive import Primitive
 
 __all__ = ["WebGpuBackend"]
-
-_FAMILIES = _kernel_families.__all__
 
 
 class WebGpuBackend(Observation):

@@ -138,7 +138,8 @@ class Library:
         """Split `sources`, pairs of (where it comes from, WGSL text).
 
         Raises:
-            ValueError: a name is declared twice or does not begin with `tf_` or `Tf`.
+            ValueError: a name is declared twice, does not begin with `tf_` or `Tf`, or is a `tf_`
+                name that no source declares.
         """
         self.fragments: dict[str, Fragment] = {}
         origins: dict[str, str] = {}
@@ -152,20 +153,14 @@ class Library:
                 self.fragments[name] = Fragment(name, text, len(self.fragments), identifiers)
                 origins[name] = origin
         self.names = frozenset(self.fragments) | {"tf_runtime_zero"}
+        for fragment in self.fragments.values():
+            for word in sorted(fragment.identifiers - self.names):
+                if word.startswith("tf_"):
+                    raise ValueError(f"{origins[fragment.name]}: {word} is declared nowhere")
         self._needs = {
             name: fragment.identifiers & self.fragments.keys()
             for name, fragment in self.fragments.items()
         }
-
-    def unknown_names(self) -> dict[str, list[str]]:
-        """Return, for each fragment that names an undeclared `tf_` function, those names."""
-        unknown = {
-            name: sorted(
-                word for word in fragment.identifiers - self.names if word.startswith("tf_")
-            )
-            for name, fragment in self.fragments.items()
-        }
-        return {name: words for name, words in unknown.items() if words}
 
     def reached_from(self, wgsl: str) -> list[Fragment]:
         """Return the fragments that `wgsl` (without comments) needs, in their fixed order."""
@@ -265,15 +260,6 @@ def render_source(
     """Render template text that is not a file of ours; as `render_module`, without its cache."""
     template = _environment().from_string(source)
     return _assemble(template, params_words, params_space, context)
-
-
-def supports(entry: Dialect, function: str) -> bool:
-    """Return whether the dialect declares `tf_<function>_<name>` (coverage tables ask)."""
-    try:
-        getattr(DialectView(entry, library().names), function)
-    except UnsupportedOperationError:
-        return False
-    return True
 
 
 def module_cache_info() -> ModuleCacheInfo:

@@ -1,7 +1,7 @@
 """Kernel families of the WebGPU backend.
 
 Each module picks templates and launch shapes for one family of primitives and registers its
-launch functions; importing this package registers them all. Only backend.py imports it.
+launch functions; importing this package registers them all, for backend.py to look them up.
 """
 
 from tenferro_wgpu.backends.webgpu.kernels import (
@@ -11,5 +11,13 @@ from tenferro_wgpu.backends.webgpu.kernels import (
     reduction,
     structural,
 )
+from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
 
-__all__ = ["contraction", "elementwise", "indexing", "reduction", "structural"]
+__all__ = [
+    "contraction",
+    "elementwise",
+    "indexing",
+    "reduction",
+    "registered_kernels",
+    "structural",
+]

@@ -17,7 +17,7 @@ from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect, dialect_for
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import TensorTooLargeError
-from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.layout import contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 if TYPE_CHECKING:
@@ -110,10 +110,6 @@ class Launcher:
 
         spec = ShapeDtype(tensor.shape, tensor.dtype)
         return launch_elementwise(self, "copy", (tensor,), {}, (spec,))[0]
-
-    def view(self, tensor: Tensor, layout: Layout) -> Tensor:
-        """Another layout over the same elements."""
-        return tensor.with_layout(layout)
 
     def groups(self, count: int) -> tuple[int, int, int]:
         """Workgroup counts for `count` workgroups, folded into three dimensions."""
