@@ -1,0 +1,76 @@
+"""Arguments that random calls found to be answered wrongly, or differently by two backends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tenferro_wgpu as tw
+
+X = np.array([[1, -2, 3], [4, 5, -6]], np.float32)
+WHOLE = np.array([3, 0, 2], np.int64)
+
+ERRORS = {
+    "fill out of range": (lambda rt: tw.full((2,), 2**40, dtype="int32"), OverflowError),
+    "fill out of range, like": (
+        lambda rt: tw.full_like(rt.constant_from(WHOLE.astype(np.uint32)), -1), OverflowError,
+    ),
+    "NaN in integers": (lambda rt: tw.full((2,), float("nan"), dtype="int32"), ValueError),
+    "complex in floats": (lambda rt: tw.full((2,), 1j, dtype="float32"), TypeError),
+    "an array as the fill": (lambda rt: tw.full_like(rt.constant_from(X), np.ones(3)), TypeError),
+    "integers beyond int64": (lambda rt: tw.add(2**63, 1), OverflowError),
+    "a list beyond int64": (lambda rt: tw.asarray([2**63]), OverflowError),
+    "text": (lambda rt: tw.asarray("float32"), TypeError),
+    "a date": (lambda rt: tw.sin(np.datetime64("2020-01-01")), TypeError),
+    "a duration beside a tensor": (
+        lambda rt: rt.constant_from(WHOLE) + np.timedelta64(3, "s"), TypeError,
+    ),
+    "text as a condition": (
+        lambda rt: tw.where(np.str_("a"), rt.constant_from(X), 0), TypeError,
+    ),
+    "a number as a direction": (lambda rt: tw.compare(rt.constant_from(X), 1, 3), ValueError),
+    "a type as an axis": (lambda rt: tw.sum(rt.constant_from(X), axis=int), TypeError),
+    "a type as a width": (lambda rt: tw.pad(rt.constant_from(X), int), TypeError),
+    "ragged indices": (lambda rt: rt.constant_from(X)[[[1], 2]], ValueError),
+    "bools to a negative power": (lambda rt: (rt.constant_from(X) > 0) ** -1, ValueError),
+    "integers to a negative NumPy power": (
+        lambda rt: rt.constant_from(WHOLE) ** np.int64(-1), ValueError,
+    ),
+    "more elements than addresses": (lambda rt: tw.zeros((2**40, 2**40)) + 1.5, MemoryError),
+    "more elements than memory": (lambda rt: (tw.zeros((2**50,)) + 1.5), MemoryError),
+    "reading more than memory": (lambda rt: tw.zeros((2**50,)).numpy(), MemoryError),
+}  # fmt: skip
+
+VALUES = {
+    "no widths for no axes": (
+        lambda rt: tw.pad(rt.constant_from(np.float32(2)), []), np.float32(2),
+    ),
+    "bools padded": (
+        lambda rt: tw.pad(rt.constant_from(np.array([True])), 1), np.array([False, True, False]),
+    ),
+    "indices of nothing are not checked": (
+        lambda rt: tw.take(rt.constant_from(np.zeros((2, 0, 3))), rt.constant_from([9]), axis=0),
+        np.zeros((1, 0, 3)),
+    ),
+    "updates of nothing are not checked": (
+        lambda rt: tw.scatter_add(
+            rt.constant_from(np.zeros((2, 0))), rt.constant_from([9]), np.float64(1)
+        ),
+        np.zeros((2, 0)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_refused(rt, name):
+    call, kind = ERRORS[name]
+    with pytest.raises(kind):
+        call(rt)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_answered(rt, name):
+    call, expected = VALUES[name]
+    got = call(rt).numpy()
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
