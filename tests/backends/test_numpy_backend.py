@@ -3,89 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import threading
-import warnings
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from cases.array_backends import SPECIAL, run, strided_views, values
 
 from tenferro_wgpu.backends.array_kernels import KERNELS, UFUNCS
 from tenferro_wgpu.backends.numpy_backend import CpuBackend
 from tenferro_wgpu.backends.protocol import Backend
 from tenferro_wgpu.dtypes import SUPPORTED
-from tenferro_wgpu.errors import (
-    DeviceOutOfMemoryError,
-    RuntimeClosedError,
-    UnsupportedOperationError,
-)
-from tenferro_wgpu.layout import Layout
-from tenferro_wgpu.tensor import ShapeDtype, Tensor
-
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, np.inf, -np.inf, np.nan, 1e30, 1e-40]
 
 
 @pytest.fixture
 def backend() -> CpuBackend:
     return CpuBackend()
-
-
-def run(
-    backend: CpuBackend,
-    name: str,
-    *operands: Any,
-    shape: tuple[int, ...],
-    dtype: Any,
-    **params: Any,
-) -> np.ndarray:
-    """Execute one primitive on host arrays or tensors and check what the protocol promises."""
-    tensors = tuple(x if isinstance(x, Tensor) else backend.upload(np.asarray(x)) for x in operands)
-    out = ShapeDtype(shape, np.dtype(dtype))
-    if name == "cast":
-        params["dtype"] = out.dtype
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        (result,) = backend.execute(SimpleNamespace(name=name), tensors, params, (out,))
-    assert result.shape == shape
-    assert result.dtype == dtype
-    assert result.layout.is_contiguous
-    assert isinstance(result.handle, np.ndarray)
-    assert result.handle.flags.c_contiguous
-    assert all(not np.shares_memory(result.handle, x.handle) for x in tensors)
-    return backend.download(result)
-
-
-def values(dtype: np.dtype, shape: tuple[int, ...] = (4, 3), seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(bool)
-    if dtype.kind in "iu":
-        return rng.integers(0, 100, shape).astype(dtype)
-    real = rng.normal(size=shape)
-    if dtype.kind == "c":
-        return (real + 1j * rng.normal(size=shape)).astype(dtype)
-    return real.astype(dtype)
-
-
-def strided_views(backend: CpuBackend, array: np.ndarray) -> list[tuple[Tensor, np.ndarray]]:
-    """Views of one buffer, each with the host array it must equal."""
-    tensor = backend.upload(array)
-    layout = tensor.layout
-    rows, columns = array.shape
-    return [
-        (tensor, array),
-        (tensor.with_layout(layout.transpose((1, 0))), array.T),
-        (tensor.with_layout(layout.flip((0, 1))), array[::-1, ::-1]),
-        (
-            tensor.with_layout(layout.slice((1, 0), (rows, columns), (2, 2))),
-            array[1:rows:2, 0:columns:2],
-        ),
-        (
-            tensor.with_layout(Layout((5, columns), (0, 1), columns)),
-            np.broadcast_to(array[1], (5, columns)),
-        ),
-    ]
 
 
 NUMERIC = [dtype for dtype in SUPPORTED if dtype.kind != "b"]
@@ -367,114 +299,3 @@ def test_pad_of_a_matrix(backend: CpuBackend) -> None:
         low=(1, -1), high=(0, 0), interior=(1, 0),
     )  # fmt: skip
     np.testing.assert_array_equal(found, [[-1, -1], [1, 2], [-1, -1], [4, 5]])
-
-
-def test_unknown_primitive(backend: CpuBackend) -> None:
-    with pytest.raises(UnsupportedOperationError, match="frobnicate.*float64.*cpu backend"):
-        run(backend, "frobnicate", np.zeros(3), shape=(3,), dtype=np.float64)
-
-
-def test_impossible_allocation(backend: CpuBackend) -> None:
-    one = backend.upload(np.zeros(1))
-    huge = one.with_layout(Layout((1 << 30, 1 << 20), (0, 0)))
-    with pytest.raises(DeviceOutOfMemoryError) as caught:
-        run(backend, "copy", huge, shape=huge.shape, dtype=np.float64)
-    assert caught.value.op == "copy"
-    assert caught.value.nbytes == 8 << 50
-    assert backend.download(one) == 0.0
-
-
-def test_everything_is_refused_after_close() -> None:
-    backend = CpuBackend()
-    tensor = backend.upload(np.zeros(3))
-    backend.close()
-    backend.close()
-    calls = [
-        lambda: run(backend, "neg", tensor, shape=(3,), dtype=np.float64),
-        lambda: backend.upload(np.zeros(3)),
-        lambda: backend.scalar(1, np.dtype("f4")),
-        lambda: backend.download(tensor),
-        backend.synchronize,
-        backend.flush,
-        backend.capabilities,
-        backend.clear_caches,
-    ]
-    for call in calls:
-        with pytest.raises(RuntimeClosedError):
-            call()
-
-
-def test_stats_count_work_and_bytes(backend: CpuBackend) -> None:
-    x = np.zeros(10, np.float32)
-    run(backend, "neg", x, shape=(10,), dtype=np.float32)
-    run(backend, "add", x, x, shape=(10,), dtype=np.float32)
-    stats = backend.stats()
-    assert stats["executed"] == {"total": 2, "by_primitive": {"neg": 1, "add": 1}}
-    assert stats["transfers"] == {
-        "uploads": 3, "uploaded_bytes": 120, "downloads": 2, "downloaded_bytes": 80,
-    }  # fmt: skip
-
-
-def test_scalars(backend: CpuBackend) -> None:
-    tensor = backend.scalar(2.5, np.dtype(np.float32))
-    assert tensor.shape == () and tensor.dtype == np.float32
-    spread = tensor.with_layout(tensor.layout.broadcast_in_dim((2, 2), ()))
-    np.testing.assert_array_equal(backend.download(spread), np.full((2, 2), 2.5))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert np.isinf(backend.download(backend.scalar(1e300, np.dtype(np.float32))))
-
-
-def test_adopt_shares_memory(backend: CpuBackend) -> None:
-    x = np.arange(3.0)
-    assert np.shares_memory(backend.adopt(x).handle, x)
-    with pytest.raises(ValueError, match="contiguous"):
-        backend.adopt(np.zeros((3, 2)).T)
-
-
-def test_callers_error_state_is_untouched(backend: CpuBackend) -> None:
-    with np.errstate(divide="raise"):
-        found = run(backend, "div", np.ones(1), np.zeros(1), shape=(1,), dtype=np.float64)
-        assert np.isinf(found[0])
-        with pytest.raises(FloatingPointError):
-            np.ones(1) / np.zeros(1)
-
-
-def test_threads_compute_independently(backend: CpuBackend) -> None:
-    failures: list[BaseException] = []
-
-    def work(seed: int) -> None:
-        try:
-            x = values(np.dtype("f8"), (50,), seed)
-            for _ in range(50):
-                found = run_quiet(backend, "exp", x)
-                np.testing.assert_array_equal(found, np.exp(x))
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-
-
-def run_quiet(backend: CpuBackend, name: str, x: np.ndarray) -> np.ndarray:
-    """Like `run`, without warning filters (they belong to the whole process)."""
-    out = ShapeDtype(x.shape, x.dtype)
-    (result,) = backend.execute(SimpleNamespace(name=name), (backend.upload(x),), {}, (out,))
-    return backend.download(result)
-
-
-def test_thread_limit() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        CpuBackend(threads=0)
-    backend = CpuBackend(threads=1)
-    x = np.eye(3)
-    found = run(
-        backend, "dot_general", x, x, shape=(3, 3), dtype=x.dtype,
-        contracting=((1,), (0,)), batch=((), ()),
-    )  # fmt: skip
-    np.testing.assert_array_equal(found, x)
-    backend.close()
