@@ -7,6 +7,7 @@ knows nothing of gradients, of drivers, or of what any kernel computes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.dtypes import as_dtype
 from tenferro_wgpu.errors import (
+    DeviceOutOfMemoryError,
     RuntimeClosedError,
     TensorTooLargeError,
     UnsupportedOperationError,
@@ -42,13 +44,12 @@ class WebGpuBackend(Observation):
         adapter: None for the best adapter, a part of an adapter's name, or an adapter object.
         power_preference: "high-performance" or "low-power", which adapter is best.
         memory_limit: the most bytes of device memory to hold, or None.
-        limits: "native", "browser" (hold the device to what every browser has) or None
-            (`TENFERRO_LIMITS`).
         limits: "native", "browser" (hold the device to WebGPU's default limits) or None for
             what ``TENFERRO_LIMITS`` says.
 
     Raises:
         NoAdapterError: there is no such adapter.
+        ArgumentError, DTypeError: an argument is none of these.
     """
 
     name = "webgpu"
@@ -148,7 +149,12 @@ class WebGpuBackend(Observation):
     def _constant_array(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         storage = self._launcher.dialect(tensor.dtype).storage_dtype
         bits = np.array([tensor.handle.low, tensor.handle.high], np.uint32).view(storage)[:1]
-        return np.full(tensor.shape, bits.astype(tensor.dtype)[0], tensor.dtype)
+        if tensor.nbytes > sys.maxsize:
+            raise TensorTooLargeError("download", tensor.nbytes, sys.maxsize, "address space")
+        try:
+            return np.full(tensor.shape, bits.astype(tensor.dtype)[0], tensor.dtype)
+        except MemoryError as error:
+            raise DeviceOutOfMemoryError("download", tensor.nbytes, "on the host") from error
 
     # ----- waiting
 
@@ -190,7 +196,10 @@ class WebGpuBackend(Observation):
         return {**self.queue.stats(), **self._launcher.stats()}
 
     def clear_caches(self) -> None:
-        """Drop plans, constants, pooled memory, bind groups and compiled pipelines."""
+        """Drop plans, constants, pooled memory, bind groups and compiled pipelines.
+
+        The pipelines are the device's: other backends on it compile theirs anew.
+        """
         self._check_open("clear_caches")
         self._launcher.clear_caches()
         self.queue.clear_caches()
