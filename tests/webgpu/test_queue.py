@@ -333,6 +333,17 @@ def test_clear_caches_keeps_results(queue):
     assert np.array_equal(values(queue, add(queue, total, x, 4), 4), np.full(4, 3))
 
 
+def test_other_queues_outlive_clear_caches_and_compile_anew(queue):
+    other = Queue(queue.device)
+    x = other.upload(np.ones(4, np.float32))
+    total = add(other, x, x, 4)
+    built = other.stats()["pipelines"]["built"]
+    queue.clear_caches()
+    assert np.array_equal(values(other, add(other, total, x, 4), 4), np.full(4, 3))
+    assert other.stats()["pipelines"]["built"] == built + 1
+    other.close()
+
+
 def test_synchronous_mode_waits_after_each_operation(queue, monkeypatch):
     monkeypatch.setenv("TENFERRO_SYNC", "1")
     other = Queue(queue.device)

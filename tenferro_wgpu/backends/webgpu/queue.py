@@ -288,7 +288,10 @@ class Queue(Recorder):
             self._pool.trim(nbytes)
 
     def clear_caches(self) -> None:
-        """Release pooled memory, bind groups, and the device's compiled pipelines."""
+        """Release pooled memory, bind groups, and the device's compiled pipelines.
+
+        Pipelines are shared: other queues of the device keep running and compile theirs anew.
+        """
         with self._lock:
             self._pool.trim()
             self.bind_groups.clear()

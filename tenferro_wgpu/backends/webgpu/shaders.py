@@ -19,7 +19,6 @@ from typing import Any, Literal, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, Dialect, DialectView
-from tenferro_wgpu.errors import UnsupportedOperationError
 
 ParamsSpace = Literal["immediate", "uniform"]
 
