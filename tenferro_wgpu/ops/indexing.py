@@ -262,7 +262,7 @@ def scatter_add_slices(
     return apply(SCATTER_ADD, value, starts, added, axes=places, mode=mode)
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None, mode: str = "raise") -> Any:
+def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise") -> Any:
     """Elements at given indices along an axis; without `axis`, of the flattened tensor.
 
     The result has the shape of `indices` in place of that axis.  `mode` as in `gather`.
@@ -335,7 +335,7 @@ def scattered(op: str, value: Value, indices: Any, added: Value, axis: int, mode
     return apply(SCATTER_ADD, value, starts, added, axes=(place,), mode=mode)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1, mode: str = "raise") -> Any:
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1, *, mode: str = "raise") -> Any:
     """Elements picked one by one along an axis, by indices of as many axes as the tensor.
 
     The other axes of both broadcast.  `mode` as in `gather`.

@@ -138,7 +138,7 @@ def zero_padded(x: Value, low: Shape, high: Shape, interior: Shape) -> Any:
 # -- public functions ---------------------------------------------------------------------------
 
 
-def concatenate(xs: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+def concatenate(xs: Sequence[Any], /, axis: int | None = 0) -> Any:
     """Join tensors along an existing axis; ``axis=None`` joins them flattened.
 
     Dtypes promote; the other extents must be equal.
@@ -157,7 +157,7 @@ def concatenate(xs: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     return values[0] if len(values) == 1 else apply(CONCATENATE, *values, axis=place)
 
 
-def concat(xs: Sequence[Any], /, *, axis: int | None = 0) -> Any:
+def concat(xs: Sequence[Any], /, axis: int | None = 0) -> Any:
     """Join tensors along an existing axis: the Array API's name of `concatenate`.
 
     >>> import tenferro_wgpu as tw
@@ -177,7 +177,7 @@ def _several(op: str, xs: Any) -> list[Value]:
     return promote(op, xs)
 
 
-def stack(xs: Sequence[Any], /, *, axis: int = 0) -> Any:
+def stack(xs: Sequence[Any], /, axis: int = 0) -> Any:
     """Join tensors of one shape along a new axis, at position `axis` of the result.
 
     >>> import tenferro_wgpu as tw
@@ -192,7 +192,7 @@ def stack(xs: Sequence[Any], /, *, axis: int = 0) -> Any:
     return concatenate([structural.expand_dims(value, place) for value in values], axis=place)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: Any, /, axis: int = 0) -> tuple[Any, ...]:
     """The tensors that lie along one axis, as a tuple of views.
 
     >>> import tenferro_wgpu as tw

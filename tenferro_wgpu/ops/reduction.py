@@ -205,7 +205,7 @@ def _ordered(op: str, x: Any) -> Value:
     return value
 
 
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """Sum over the given axes; without `axis`, over all.
 
     `axis` is None, an integer or a tuple; an empty tuple sums over nothing.  Bools and integers
@@ -220,7 +220,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     return _reduce(REDUCE_SUM, value, normalize_axes("sum", axis, value.ndim), keepdims)
 
 
-def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """Product over the given axes; without `axis`, over all.
 
     Dtypes as in `sum`; the product of nothing is 1.  Derivatives are right where elements are 0.
@@ -233,7 +233,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return _reduce(REDUCE_PROD, value, normalize_axes("prod", axis, value.ndim), keepdims)
 
 
-def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Largest element along the given axes; NaN if there is one.
 
     Equal largest elements share the derivative in equal parts.
@@ -250,7 +250,7 @@ def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _reduce(REDUCE_MAX, value, normalize_axes("max", axis, value.ndim), keepdims)
 
 
-def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Smallest element along the given axes; NaN if there is one.
 
     Equal smallest elements share the derivative in equal parts.
@@ -267,7 +267,7 @@ def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _reduce(REDUCE_MIN, value, normalize_axes("min", axis, value.ndim), keepdims)
 
 
-def mean(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """Arithmetic mean over the given axes; without `axis`, over all.
 
     Integers give the default float, or everything `dtype`.  float16 is accumulated in float32.
@@ -288,7 +288,7 @@ def mean(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     return cast_to(arithmetic.divide(total, float(count)), result)
 
 
-def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:
     """Index of the first largest element along an axis, as int64; of the first NaN if any.
 
     Without `axis`, the index into the flattened tensor.
