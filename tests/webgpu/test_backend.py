@@ -12,7 +12,13 @@ from tenferro_wgpu.backends.protocol import Backend
 from tenferro_wgpu.backends.webgpu.backend import WebGpuBackend
 from tenferro_wgpu.backends.webgpu.dialects import dtype_support
 from tenferro_wgpu.backends.webgpu.probe import possible_dialects
-from tenferro_wgpu.errors import DTypeError, RuntimeClosedError, TensorTooLargeError
+from tenferro_wgpu.caching import CacheLimits
+from tenferro_wgpu.errors import (
+    ArgumentError,
+    DTypeError,
+    RuntimeClosedError,
+    TensorTooLargeError,
+)
 
 
 def test_it_is_a_backend(kernels):
@@ -79,6 +85,38 @@ def test_plan_cache_is_bounded(kernels):
         assert len(plans) <= 16 and plans.evictions > 0
     finally:
         plans.limit = limit
+
+
+def test_hits_and_misses_are_those_of_one_backend(kernels):
+    limits = kernels.backend.device.limits_mode
+    kernels.run("neg", np.ones(3, "f4"), shape=(3,), dtype="f4")
+    second = Kernels(WebGpuBackend(adapter=kernels.backend.device_name, limits=limits))
+    x = second.tensor(np.ones(3, "f4"))
+    for _ in range(4):
+        second.run("neg", x, shape=(3,), dtype="f4")
+    found = second.backend.cache_stats()
+    second.backend.close()
+    assert (found["pipelines"].hits, found["pipelines"].misses) == (4, 0)
+    assert 0 < found["bind_groups"].misses < 4
+    assert found["bind_groups"].hits + found["bind_groups"].misses == 4
+    texts = [pipeline.wgsl for pipeline in kernels.backend.device.pipelines.values()]
+    assert found["pipelines"].retained_bytes == sum(map(len, texts)) > 0
+
+
+def test_bounds_that_a_cache_does_not_have_are_refused(kernels):
+    backend = kernels.backend
+    before = backend.cache_limits()
+    for name, limits in (
+        ("pipelines", CacheLimits(8, 1000)),
+        ("bind_groups", CacheLimits(8, 1000)),
+        ("buffers", CacheLimits(8, 1000)),
+    ):
+        with pytest.raises(ArgumentError, match=name):
+            backend.set_cache_limits(name, limits)
+    assert backend.cache_limits() == before
+    for name, limits in before.items():
+        backend.set_cache_limits(name, limits)
+    assert backend.cache_limits() == before
 
 
 def test_everything_but_close_fails_after_close(kernels):

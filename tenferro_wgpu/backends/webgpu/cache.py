@@ -76,6 +76,10 @@ class GenerationalCache:
         self.young.clear()
         self._old = {}
 
+    def values(self) -> list[Any]:
+        """Everything cached now."""
+        return [*self._old.values(), *self.young.values()]
+
     def stats(self) -> dict[str, int]:
         """Entries, limit, misses and evictions (hits are not counted: that would slow them)."""
         return {

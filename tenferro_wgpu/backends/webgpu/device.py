@@ -102,6 +102,11 @@ class Device:
                 self.pipelines.store(key, found)
         return found
 
+    def retained_wgsl(self) -> int:
+        """Characters of WGSL that the cached pipelines keep, for errors and profiles."""
+        with self._lock:
+            return sum(len(pipeline.wgsl) for pipeline in self.pipelines.values())
+
     def _compile(self, source: PipelineSource) -> Pipeline:
         self._check_source(source)
         size = source.params_size

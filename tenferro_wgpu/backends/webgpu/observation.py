@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tenferro_wgpu.caching import CacheLimits, CacheStats
+from tenferro_wgpu.errors import ArgumentError
 
 if TYPE_CHECKING:
     from tenferro_wgpu.backends.webgpu.queue import Queue
@@ -32,22 +33,25 @@ class Observation:
         return self.queue.device.lost is not None
 
     def cache_stats(self) -> dict[str, CacheStats]:
-        """Pipelines (shared by all runtimes of the device), bind groups and pooled buffers.
+        """Pipelines, bind groups and pooled buffers.
 
-        Every dispatch looks up one pipeline and one bind group, so their hits are the dispatches
-        that did not miss.  Retained bytes are the WGSL text of pipelines and the pool's memory.
+        Pipelines are shared by the runtimes of the device: entries, evictions and retained bytes
+        (their WGSL text) are the device's.  Hits and misses are this runtime's: a miss compiles a
+        pipeline or makes a bind group, every other dispatch is a hit.
         """
         stats = self.queue.stats()
         dispatches = stats["queue"]["dispatches"]
         memory = stats["memory"]
+        retained = {"pipelines": self.queue.device.retained_wgsl(), "bind_groups": 0}
         found = {
             name: CacheStats(
                 entries=stats[name]["entries"],
-                hits=max(0, dispatches - stats[name]["misses"]),
-                misses=stats[name]["misses"],
+                hits=max(0, dispatches - stats[name]["built"]),
+                misses=stats[name]["built"],
                 evictions=stats[name]["evictions"],
+                retained_bytes=nbytes,
             )
-            for name in ("pipelines", "bind_groups")
+            for name, nbytes in retained.items()
         }
         found["buffers"] = CacheStats(
             entries=memory["buffers"],
@@ -68,13 +72,23 @@ class Observation:
         }
 
     def set_cache_limits(self, name: str, limits: CacheLimits) -> None:
-        """Bound one cache; lowering a bound evicts at once.  Raises KeyError for other names."""
+        """Bound one cache; lowering a bound evicts at once.
+
+        Pipelines and bind groups are bounded by entries alone, buffers by bytes alone.  Raises
+        ArgumentError for another bound and KeyError for other names.
+        """
         if name == "buffers":
-            if limits.max_retained_bytes is not None:
-                self.queue.pool_limit = limits.max_retained_bytes
+            if limits.max_entries != UNBOUNDED_ENTRIES or limits.max_retained_bytes is None:
+                raise ArgumentError(
+                    "set_cache_limits", "buffers are bounded by max_retained_bytes alone"
+                )
+            self.queue.pool_limit = limits.max_retained_bytes
             return
         cache = {"pipelines": self.queue.device.pipelines, "bind_groups": self.queue.bind_groups}
-        cache[name].limit = limits.max_entries
+        bounded = cache[name]
+        if limits.max_retained_bytes is not None:
+            raise ArgumentError("set_cache_limits", f"{name} are bounded by max_entries alone")
+        bounded.limit = limits.max_entries
 
     @contextmanager
     def timed_kernels(self, record: Callable[[str, int | None], None]) -> Iterator[None]:

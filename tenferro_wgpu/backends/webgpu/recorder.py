@@ -156,12 +156,15 @@ class Recorder:
         if found is None:
             if self._suspicious:
                 self._check_usable("pipeline")
-            before = self.device.pipelines_built
+
+            def counted() -> PipelineSource:
+                self._pipelines_built += 1
+                return build()
+
             try:
-                found = self.device.pipeline(key, build)
+                found = self.device.pipeline(key, counted)
             except DeviceLostError as error:
                 raise self._note_lost(error, "pipeline") from error
-            self._pipelines_built += self.device.pipelines_built - before
         return found
 
     def dispatch(
