@@ -245,7 +245,9 @@ sqrt: Any = unary(
     "sqrt", FLOATING,
     vjp=lambda g, out: divide(g, multiply(2, conj(out))),
     jvp=lambda t, out: divide(t, multiply(2, out)),
-    doc="""Square root, correctly rounded; NaN below 0, and an infinite derivative at 0.
+    doc="""Square root; NaN below 0, and an infinite derivative at 0.
+
+    Correctly rounded on arrays and in software float64; a GPU's own may differ in the last place.
 
     >>> import tenferro_wgpu as tw
     >>> tw.sqrt(tw.asarray([4.0])).tolist()

@@ -182,6 +182,19 @@ def test_select_never_leaks_nan(rt):
     assert y.grad.tolist() == [0.0, 1.0]
 
 
+def test_select_twice_keeps_nan_from_a_variable(rt):
+    x = rt.variable_from([0.0, 2.0])
+    inside = tw.where(x > 0, x, 1.0)
+    tw.where(x > 0, tw.log(inside), 0.0).sum().backward()
+    assert x.grad.tolist() == [0.0, 0.5]
+    # What is guaranteed of a single choice: 0 to the branch, whose own rule may make NaN of it.
+    y = rt.variable_from([0.0, 2.0])
+    branch = tw.log(y)
+    tw.where(y > 0, branch, 0.0).sum().backward()
+    assert branch.grad.tolist() == [0.0, 1.0]
+    assert y.grad.numpy()[1] == 0.5
+
+
 def test_deep_chain_differentiates(rt, adapter):
     if adapter == "swiftshader":
         pytest.skip("the same tape on a slower device")
