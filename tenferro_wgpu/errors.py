@@ -173,7 +173,8 @@ class ContextMismatchError(TenferroError, ValueError):
         self.rhs = rhs
         super().__init__(
             f"{op}: tensors belong to different eager AD contexts ({lhs} and {rhs}); "
-            "detach into the target context before combining them"
+            "detach into the target context before combining them "
+            "(x.detach_into(runtime)); creation functions take device=runtime"
         )
 
 

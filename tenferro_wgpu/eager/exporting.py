@@ -139,6 +139,13 @@ class Exporting:
             )
         return int(self._scalar("index"))
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        if self.size != 1:
+            raise TypeError(f"format: {spec!r} needs a tensor of one element, got {self.shape}")
+        return format(self._download("format").item(), spec)
+
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of a tensor of shape ()")

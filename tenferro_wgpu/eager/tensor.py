@@ -118,6 +118,10 @@ class EagerTensor(Exporting, NumpyProtocols, Operators):
         """Whether gradients reach this tensor."""
         return self.node is not None
 
+    @requires_grad.setter
+    def requires_grad(self, requires_grad: bool) -> None:
+        self.requires_grad_(requires_grad)
+
     tracks_grad = requires_grad
 
     @property

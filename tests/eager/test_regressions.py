@@ -302,3 +302,19 @@ def test_cache_refuses_what_cannot_fit(cpu):
         assert caches.get(("example.cache.v1", "plans", 1)) == "small"
         assert caches.get(("example.cache.v1", "plans", 2)) is None
         caches.clear()
+
+
+def test_scalars_format_as_numbers(rt):
+    x = rt.constant_from([1.5])
+    assert f"{x[0]:.2f} {x:.1e}" == "1.50 1.5e+00"
+    assert f"{x}" == str(x)
+    with pytest.raises(TypeError, match="one element"):
+        f"{rt.constant_from([1.0, 2.0]):.2f}"
+
+
+def test_requires_grad_is_assignable(rt):
+    x = rt.constant_from([1.0])
+    x.requires_grad = True
+    assert x.tracks_grad
+    x.requires_grad = False
+    assert not x.requires_grad

@@ -7,6 +7,7 @@ wgpu-py's public API, ``native_fast`` the one with direct C calls; :func:`open_d
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -38,11 +39,22 @@ def list_adapters() -> list[tuple[AdapterInfo, Any]]:
     try:
         import wgpu
 
+        _quiet_mesa()
         _leave_out_opengl()
         adapters = wgpu.gpu.enumerate_adapters_sync()
     except (ImportError, OSError, RuntimeError) as error:
         raise NoAdapterError("webgpu", str(error), "install wgpu (pip install wgpu)") from error
     return [(describe_adapter(adapter), adapter) for adapter in adapters]
+
+
+def _quiet_mesa() -> None:
+    """Keep Mesa's device-select layer from complaining where there is no desktop session.
+
+    The layer orders devices for window systems, which compute does not need; without
+    XDG_RUNTIME_DIR it writes errors to stderr.
+    """
+    if "XDG_RUNTIME_DIR" not in os.environ:
+        os.environ.setdefault("NODEVICE_SELECT", "1")
 
 
 def _leave_out_opengl() -> None:
