@@ -26,7 +26,7 @@ help:
 	@echo "make clean   removes .venv and everything built"
 
 demo: $(VENV)/.with-demo
-	$(PYTHON_IN_VENV) -m tenferro_wgpu $(DEMO)
+	@$(PYTHON_IN_VENV) -m tenferro_wgpu $(DEMO)
 
 # pytest comes last, so that its summary is the last thing on the screen.
 test: lint wheel-check unit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: What the demonstration imports, and the requirement of the extra `demo` that brings it.
 DEMO_REQUIREMENTS = {"tqdm": "tqdm>=4.66", "PIL": "pillow>=10.1", "matplotlib": "matplotlib>=3.8"}
+#: Endings of the file that is written; a name without one gets the first.
+OUTPUT_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 
 
 class UsageError(Exception):
@@ -46,7 +49,8 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         type=Path,
         default=Path("tenferro_restoration.png"),
         metavar="FILE",
-        help="the PNG to write (default: tenferro_restoration.png)",
+        help="the picture to write, PNG, JPEG or WebP by its ending "
+        "(default: tenferro_restoration.png)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object and no more")
     options = parser.parse_args(arguments)
@@ -54,9 +58,24 @@ def parse_arguments(arguments: list[str] | None) -> argparse.Namespace:
         parser.error("--steps must be at least 1")
     if options.size < 1:
         parser.error("--size must be at least 1")
-    if not options.output.absolute().parent.is_dir():
-        parser.error(f"--output: no such folder: {options.output.absolute().parent}")
+    try:
+        options.output = output_file(options.output)
+    except UsageError as error:
+        parser.error(f"--output: {error}")
     return options
+
+
+def output_file(path: Path) -> Path:
+    """`path` with the ending of a picture; raises UsageError where none could be written."""
+    if path.is_dir():
+        raise UsageError(f"a folder, not a file: {path}")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"no such folder: {path.absolute().parent}")
+    if not path.suffix:
+        return path.with_name(path.name + OUTPUT_SUFFIXES[0])
+    if path.suffix.lower() not in OUTPUT_SUFFIXES:
+        raise UsageError(f"{path.name} must end in {', '.join(OUTPUT_SUFFIXES)}")
+    return path
 
 
 def install_line() -> str | None:
@@ -72,10 +91,17 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Does what the options ask for, printing as it goes unless `--json`; returns the report."""
     from .demo import report
 
-    devices = tw.devices()
+    try:
+        devices = tw.devices()
+    except tw.TenferroError as error:
+        raise UsageError(str(error)) from error
+    asked = report.Asked.by(options.backend, os.environ.get("TENFERRO_BACKEND"))
+    if options.backend is None and asked is None and report.runs_on_cpu(devices):
+        # The list says so already; by name it is not logged once more.
+        options.backend = "cpu"
     result: dict[str, Any] = {"devices": report.devices_as_data(devices)}
     if not options.json:
-        print(report.devices_as_text(devices), flush=True)
+        print(report.devices_as_text(devices, asked), flush=True)
     if options.devices:
         return result
     missing = install_line()
@@ -116,11 +142,12 @@ def restore_on_both(
 def restore_photograph(options: argparse.Namespace) -> dict[str, Any]:
     """Runs the demonstration; returns its part of the report."""
     from .demo import report
-    from .demo.picture import PictureError, load_picture, sample_picture, save_panels
+    from .demo.picture import PictureError, full_size, load_picture, sample_picture, save_panels
     from .demo.restoration import observe, psnr
 
+    file = options.image or sample_picture()
     try:
-        original = load_picture(options.image or sample_picture(), options.size)
+        original = load_picture(file, options.size)
     except PictureError as error:
         raise UsageError(str(error)) from None
     observation = observe(original)
@@ -134,6 +161,7 @@ def restore_photograph(options: argparse.Namespace) -> dict[str, Any]:
         reference,
         psnr_blurred=psnr(observation.picture, original),
         psnr_restored=psnr(restored.picture, original),
+        file_size=full_size(file),
         output=options.output.absolute(),
     )
     panels = [
@@ -156,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         result = run(options)
     except UsageError as error:
-        print(f"tenferro_wgpu: {error}", file=sys.stderr)
+        print(f"tenferro_wgpu: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\ntenferro_wgpu: stopped", file=sys.stderr)

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["PictureError", "load_picture", "sample_picture", "save_panels"]
+__all__ = ["PictureError", "full_size", "load_picture", "sample_picture", "save_panels"]
 
 Picture = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -24,6 +24,9 @@ NARROWEST_PANEL = 200
 TALLEST_PANEL = 800
 MARGIN = 12
 CAPTION_HEIGHT = 48
+#: Exif's tag for how the camera was held; from this value on it lay on its side.
+ORIENTATION_TAG = 0x0112
+FIRST_SIDEWAYS = 5
 
 
 class PictureError(ValueError):
@@ -68,6 +71,16 @@ def load_picture(path: Path, longest_side: int) -> Picture:
     return np.ascontiguousarray(values.transpose(2, 0, 1))
 
 
+def full_size(path: Path) -> tuple[int, int]:
+    """Width and height of a picture file that `load_picture` reads, before it is scaled."""
+    from PIL import Image
+
+    with Image.open(path) as opened:
+        width, height = opened.size
+        sideways = opened.getexif().get(ORIENTATION_TAG, 1) >= FIRST_SIDEWAYS
+    return (height, width) if sideways else (width, height)
+
+
 def _plain(picture: Image.Image) -> Image.Image:
     """The picture in 8-bit grey ("L") or colour ("RGB")."""
     from PIL import Image
@@ -88,7 +101,7 @@ def _plain(picture: Image.Image) -> Image.Image:
 
 
 def save_panels(panels: Sequence[tuple[str, Picture]], path: Path) -> None:
-    """Writes pictures of one shape side by side, each with its caption below, as one PNG."""
+    """Writes pictures of one shape side by side, captions below, as the file's ending says."""
     from PIL import Image, ImageDraw, ImageFont
 
     _, height, width = panels[0][1].shape
@@ -107,7 +120,7 @@ def save_panels(panels: Sequence[tuple[str, Picture]], path: Path) -> None:
         )
         sheet.paste(panel, (left, MARGIN))
         draw.multiline_text((left, MARGIN + factor * height + 4), caption, fill="black", font=font)
-    sheet.save(path, format="PNG")
+    sheet.save(path, quality=95)
 
 
 def _to_image(values: Picture) -> Image.Image:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +22,35 @@ if TYPE_CHECKING:
     from tenferro_wgpu.backends.selection import FoundDevice
 
 __all__ = [
+    "Asked",
     "device_line",
     "devices_as_data",
     "devices_as_text",
     "outcome",
     "outcome_as_text",
     "progress_bar",
+    "runs_on_cpu",
 ]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A backend that the person named, and in which words."""
+
+    backend: str
+    words: str
+
+    @classmethod
+    def by(cls, option: str | None, variable: str | None) -> Asked | None:
+        """What was asked for: the option counts before the environment variable."""
+        if option:
+            return cls(option, f"--backend {option}")
+        return cls(variable, f"TENFERRO_BACKEND={variable}") if variable else None
+
+
+def runs_on_cpu(devices: Sequence[FoundDevice]) -> bool:
+    """Whether ``EagerRuntime()`` takes NumPy here."""
+    return any(device.chosen and device.backend == "cpu" for device in devices)
 
 
 def devices_as_data(devices: Sequence[FoundDevice]) -> list[dict[str, Any]]:
@@ -43,13 +66,14 @@ def devices_as_data(devices: Sequence[FoundDevice]) -> list[dict[str, Any]]:
     ]
 
 
-def devices_as_text(devices: Sequence[FoundDevice]) -> str:
+def devices_as_text(devices: Sequence[FoundDevice], asked: Asked | None = None) -> str:
     """The devices as a short list: what each is, what it computes, and why it was passed over."""
     lines = ["Devices found here (* is the one that EagerRuntime() takes):"]
     for device in devices:
         mark = "*" if device.chosen else " "
         if not device.name:
-            lines.append(f"{mark} {device.backend:<7} none: {device.reason}")
+            reason = device.reason.removeprefix(f"{device.backend}: no adapter: ")
+            lines.append(f"{mark} {device.backend:<7} none: {reason}")
             continue
         kind = {"DiscreteGPU": "GPU", "IntegratedGPU": "integrated GPU"}.get(
             device.type, device.type
@@ -62,7 +86,10 @@ def devices_as_text(devices: Sequence[FoundDevice]) -> str:
             lines.append(f"{'':10}in software {' '.join(software)}")
         if not device.chosen:
             lines.append(f"{'':10}not chosen: {device.reason}")
-    if any(device.chosen and device.backend == "cpu" for device in devices):
+    if asked is not None:
+        if not any(device.name and device.backend == asked.backend for device in devices):
+            lines.append(f"{asked.words} will fail: there is no such device here.")
+    elif runs_on_cpu(devices):
         lines.append("No GPU was found: programs run on the CPU with NumPy.")
     return "\n".join(lines)
 
@@ -94,15 +121,20 @@ def outcome(
     *,
     psnr_blurred: float,
     psnr_restored: float,
+    file_size: tuple[int, int],
     output: Path,
 ) -> dict[str, Any]:
-    """The numbers of a run; `reference` is the run on NumPy, or None if NumPy was the device."""
+    """The numbers of a run; `reference` is the run on NumPy, or None if NumPy was the device.
+
+    `file_size` is the picture's width and height before it was scaled.
+    """
     channels, height, width = restored.picture.shape
     # The same program ran on both: what one backend does not count, the other did.
     operations = restored.operations or (reference.operations if reference else 0)
     return {
         "device": device,
         "picture": {"height": height, "width": width, "channels": channels},
+        "file": {"height": file_size[1], "width": file_size[0]},
         "steps": restored.steps,
         "loss": restored.loss,
         "psnr_blurred": psnr_blurred,
@@ -128,8 +160,10 @@ def outcome_as_text(result: dict[str, Any]) -> str:
     picture = result["picture"]
     colour = "grey" if picture["channels"] == 1 else "colour"
     compiling = "" if result["numpy_seconds_per_step"] is None else ", kernels compiled"
+    size, full = (f"{area['width']} x {area['height']}" for area in (picture, result["file"]))
+    scaled = "" if size == full else f", scaled down from {full} (--size sets the longest side)"
     lines = [
-        ("picture", f"{picture['width']} x {picture['height']} pixels, {colour}"),
+        ("picture", f"{size} pixels, {colour}{scaled}"),
         ("PSNR", f"{result['psnr_blurred']:.2f} dB blurred, "
                  f"{result['psnr_restored']:.2f} dB restored"),
         ("first step", f"{result['first_step_seconds'] * 1e3:.0f} ms{compiling}"),

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tenferro_wgpu as tw
 import tenferro_wgpu.__main__ as command
+from tenferro_wgpu.backends.selection import FoundDevice
+from tenferro_wgpu.demo import report
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -70,13 +73,95 @@ def test_an_unreadable_file_is_one_line_and_exit_code_2(tmp_path: Path, capsys: 
 
 @pytest.mark.parametrize(
     "options",
-    [("--steps", 0), ("--size", 0), ("--output", "/no/such/f.png"), ("--backend", "abacus")],
+    [
+        ("--steps", 0),
+        ("--size", 0),
+        ("--output", "/no/such/f.png"),
+        ("--backend", "abacus"),
+        ("--output", "notes.txt"),
+        ("--output", "."),
+    ],
 )
 def test_options_without_sense_are_refused(options: tuple[object, ...], capsys: Any) -> None:
     with pytest.raises(SystemExit) as caught:
         run(*options)
     assert caught.value.code == 2
     assert str(options[0]) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--devices", "--json"])
+@pytest.mark.parametrize("variable", ["TENFERRO_BACKEND", "TENFERRO_ADAPTER"])
+def test_environment_variables_without_sense_are_one_line(
+    variable: str, option: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    if variable == "TENFERRO_ADAPTER" and not any(
+        device.backend == "webgpu" and device.name for device in tw.devices()
+    ):
+        pytest.skip("no adapter whose name could be misspelt")
+    monkeypatch.setenv(variable, "nonsense")
+    assert run(option) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1
+    assert f"{variable}='nonsense'" in complaint
+
+
+@needs_demo
+@pytest.mark.parametrize(
+    ("name", "written"), [("sheet", "sheet.png"), ("sheet.jpg", "sheet.jpg"), ("a.b.webp", None)]
+)
+def test_the_output_s_ending_says_its_format(
+    name: str, written: str | None, tmp_path: Path, capsys: Any
+) -> None:
+    from PIL import Image
+
+    assert run("--backend", "cpu", "--size", 16, "--steps", 1, "--output", tmp_path / name) == 0
+    file = tmp_path / (written or name)
+    assert str(file) in capsys.readouterr().out
+    with Image.open(file) as sheet:
+        assert sheet.format == {".png": "PNG", ".jpg": "JPEG", ".webp": "WEBP"}[file.suffix]
+
+
+@needs_demo
+def test_it_says_when_the_picture_was_scaled(tmp_path: Path, capsys: Any) -> None:
+    from PIL import Image
+
+    Image.new("L", (40, 30), 99).save(tmp_path / "grey.png")
+    options = ("--image", tmp_path / "grey.png", "--output", tmp_path / "out.png")
+    for size, scaled in ((20, True), (40, False)):
+        assert run("--backend", "cpu", "--steps", 1, "--size", size, *options) == 0
+        printed = capsys.readouterr().out
+        assert ("scaled down from 40 x 30" in printed) is scaled
+        assert ("--size" in printed) is scaled
+
+
+def found(*, cuda: bool) -> list[FoundDevice]:
+    return [
+        FoundDevice("webgpu", reason="no adapter was found"),
+        FoundDevice("cuda", "Some GPU" if cuda else "", reason="cuda: no adapter: no CuPy"),
+        FoundDevice("cpu", "Some CPU", chosen=True),
+    ]
+
+
+def test_a_list_names_what_will_fail_and_only_once() -> None:
+    text = report.devices_as_text(found(cuda=False), report.Asked.by(None, "cuda"))
+    assert "TENFERRO_BACKEND=cuda will fail" in text
+    assert "No GPU" not in text
+    assert text.count("no adapter") == 1
+    assert "cuda    none: no CuPy" in text
+    there = report.devices_as_text(found(cuda=True), report.Asked.by("cuda", "cpu"))
+    assert "will fail" not in there
+    assert "No GPU" in report.devices_as_text(found(cuda=False), None)
+
+
+@needs_demo
+def test_that_there_is_no_gpu_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, caplog: Any
+) -> None:
+    monkeypatch.delenv("TENFERRO_BACKEND", raising=False)
+    monkeypatch.setattr(tw, "devices", lambda: found(cuda=False))
+    assert run("--size", 16, "--steps", 1, "--output", tmp_path / "out.png") == 0
+    assert capsys.readouterr().out.count("No GPU") == 1
+    assert "no GPU" not in caplog.text
 
 
 def test_without_the_extra_it_prints_devices_and_the_pip_line(
@@ -115,7 +200,6 @@ def test_devices_are_listed_without_a_demonstration(capsys: Any) -> None:
 
 @needs_demo
 def test_the_gradient_of_the_objective_is_its_slope() -> None:
-    import tenferro_wgpu as tw
     from tenferro_wgpu.demo.restoration import objective, observe
 
     original = np.random.default_rng(3).random((3, 9, 7), dtype=np.float32)
