@@ -48,6 +48,8 @@ def getitem(x: Any, key: Any, /) -> Any:
 def parse_key(op: str, x: Value, key: Any) -> Selection:
     """What ``x[key]`` selects; raises for an index that does not fit `x`."""
     items = list(key) if isinstance(key, tuple) else [key]
+    # A tuple inside the key is an index array, as in NumPy.
+    items = [list(item) if isinstance(item, tuple) else item for item in items]
     arrays = any(isinstance(item, (Value, list, np.ndarray)) for item in items)
     selection = Selection(op, x, arrays)
     for item in _expand_ellipsis(op, items, x.ndim):

@@ -91,6 +91,7 @@ KEYS = {
     "integer beside an array": (slice(None), 0, [1, 2]),
     "array and new axis": ([0], None, [1, 2]),
     "arrays that broadcast": ([[0], [1]], [0, 2]),
+    "tuples inside the key": ((0, 1), (1, 2)),
     "array and step": ([1, 0], slice(None, None, -2)),
     "no indices": [],
     "no indices beside an integer": (1, []),
