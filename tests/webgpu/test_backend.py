@@ -18,6 +18,7 @@ from tenferro_wgpu.errors import (
     DTypeError,
     RuntimeClosedError,
     TensorTooLargeError,
+    UnsupportedOperationError,
 )
 
 
@@ -56,6 +57,17 @@ def test_refused_uploads(kernels):
     if limit <= 128 << 20:
         with pytest.raises(TensorTooLargeError):
             kernels.backend.upload(np.broadcast_to(np.float32(0), (limit // 4 + 1,)))
+
+
+def test_a_missing_dtype_names_the_operation_and_a_way_out(kernels):
+    x = np.arange(3, dtype="u4")
+    for call, name in (
+        (lambda: kernels.run("cast", x, shape=(3,), dtype="u8"), "cast on uint64"),
+        (lambda: kernels.backend.upload(np.zeros(3, "i2")), "upload on int16"),
+        (lambda: kernels.backend.scalar(1, np.dtype("f2")), "scalar on float16"),
+    ):
+        with pytest.raises(UnsupportedOperationError, match=f"{name}.*astype.*sum.dtype=int64"):
+            call()
 
 
 def test_constants_reach_memory_once(kernels):

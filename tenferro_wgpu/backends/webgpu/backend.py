@@ -98,7 +98,7 @@ class WebGpuBackend(Observation):
         """Copy a host array to the device; raises UnsupportedOperationError for its dtype."""
         self._check_open("upload")
         dtype = as_dtype(array.dtype, "upload")
-        stored = np.ascontiguousarray(array, self._launcher.dialect(dtype).storage_dtype)
+        stored = np.ascontiguousarray(array, self._launcher.dialect(dtype, "upload").storage_dtype)
         limit = self.device.limits.max_storage_buffer_binding_size
         if stored.nbytes > limit:
             raise TensorTooLargeError("upload", stored.nbytes, limit, "storage binding limit")
@@ -108,7 +108,7 @@ class WebGpuBackend(Observation):
     def scalar(self, value: Any, dtype: np.dtype[Any]) -> Tensor:
         """A rank-0 constant that travels in params; no buffer is made unless a kernel asks."""
         self._check_open("scalar")
-        storage = self._launcher.dialect(dtype).storage_dtype
+        storage = self._launcher.dialect(dtype, "scalar").storage_dtype
         with np.errstate(all="ignore"):  # an overflow to infinity is a value, not a warning
             bits = np.asarray(value).astype(dtype).astype(storage).tobytes()
         words = np.frombuffer(bits.ljust(8, b"\0"), np.uint32)

@@ -77,13 +77,16 @@ def dialect(name: str) -> Dialect:
     return found
 
 
-def dialect_for(dtype: np.dtype, native_features: frozenset[str]) -> Dialect:
+def dialect_for(
+    dtype: np.dtype, native_features: frozenset[str], operation: str = "storage"
+) -> Dialect:
     """Return the dialect that carries `dtype` on a device.
 
     Args:
         dtype: a NumPy dtype.
         native_features: names of the native dialects the device's probe allows (`{"f64n"}`).
             A native dialect is preferred to the software one of the same dtype.
+        operation: what the dialect is for, named by the error.
 
     Raises:
         UnsupportedOperationError: no dialect carries `dtype`.
@@ -97,10 +100,11 @@ def dialect_for(dtype: np.dtype, native_features: frozenset[str]) -> Dialect:
                 software = entry
     if software is None:
         raise UnsupportedOperationError(
-            op="storage",
+            op=operation,
             dtype=str(dtype),
             backend="webgpu",
-            hint=f"dtypes are {', '.join(sorted({entry.dtype_name for entry in DIALECTS}))}",
+            hint=f"its dtypes are {', '.join(sorted({entry.dtype_name for entry in DIALECTS}))}: "
+            "convert with astype(...) first, or choose dtype=..., as in sum(dtype=int64)",
         )
     return software
 

@@ -36,8 +36,9 @@ from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 OperandKind: TypeAlias = Literal["constant", "single", "contiguous", "strided", "packed", "splat"]
 
-#: Axes left after merging that the template may walk; NumPy code rarely has more than five.
-MAX_RANK = 8
+#: Axes left after merging that the template may walk: with 2 elements along each, more than any
+#: device can bind.  NumPy code rarely has more than five.
+MAX_RANK = 32
 
 UNARY = (
     "neg",
@@ -260,7 +261,7 @@ def primitive_to_expression(
         bits = launcher.bits_dialect(operands[1].dtype).name
         return primitive_expression("select", ("bool", bits, bits), bits)
     names = tuple(launcher.dialect(operand.dtype).name for operand in operands)
-    return primitive_expression(name, names, launcher.dialect(result).name)
+    return primitive_expression(name, names, launcher.dialect(result, name).name)
 
 
 @kernel("cast", "imag", "select", *MOVES, *UNARY, *ARITHMETIC, *COMPARISONS, *LOGICAL)

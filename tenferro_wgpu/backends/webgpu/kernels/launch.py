@@ -57,11 +57,14 @@ class Launcher:
         self._constants = GenerationalCache(CONSTANT_LIMIT)
         self._dialects: dict[np.dtype[Any], Dialect] = {}
 
-    def dialect(self, dtype: np.dtype[Any]) -> Dialect:
-        """The dialect that carries `dtype` on this device; raises UnsupportedOperationError."""
+    def dialect(self, dtype: np.dtype[Any], operation: str = "storage") -> Dialect:
+        """The dialect that carries `dtype` on this device.
+
+        Raises UnsupportedOperationError, naming `operation`, where there is none.
+        """
         found = self._dialects.get(dtype)
         if found is None:
-            found = self._dialects[dtype] = dialect_for(dtype, self.queue.device.native)
+            found = self._dialects[dtype] = dialect_for(dtype, self.queue.device.native, operation)
         return found
 
     def bits_dialect(self, dtype: np.dtype[Any]) -> Dialect:
