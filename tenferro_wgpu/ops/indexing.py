@@ -1,4 +1,4 @@
-"""Gather and scatter-add, and the functions that pick or add elements by index.
+"""Functions that pick or add elements by index, built on the primitives of `gathering`.
 
 Host indices (integers, lists, ndarrays) are checked at the call and wrapped once if negative.
 Indices that are tensors are never read: the backend checks them as the `mode` says.
@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import int32, int64, uint32
+from ..dtypes import int64
 from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
-from ..tensor import ShapeDtype
-from . import choice, joining, structural, views
+from . import joining, structural, views
 from .calling import (
     as_axes,
     broadcast_shapes,
@@ -23,116 +22,12 @@ from .calling import (
     normalize_axis,
     promote,
 )
-from .primitive import Primitive
+from .gathering import GATHER, INDEX_DTYPES, MODES, SCATTER_ADD
 from .value import Value, apply, constant_like
 
 __all__ = ["gather", "scatter_add", "scatter_add_slices", "take", "take_along_axis"]
 
 Shape = tuple[int, ...]
-
-MODES = ("raise", "clip", "wrap", "fill")
-
-# -- primitives ---------------------------------------------------------------------------------
-
-
-def _check_indices(op: str, x: ShapeDtype, indices: ShapeDtype, axes: Shape) -> None:
-    if indices.dtype not in (int32, int64, uint32):
-        raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
-    if not indices.shape or indices.shape[-1] != len(axes):
-        raise ShapeError(
-            op,
-            f"the last axis of indices counts the indexed axes {axes}, got shape {indices.shape}",
-            (x.shape, indices.shape),
-        )
-
-
-def _gather_shape(
-    x: ShapeDtype, indices: ShapeDtype, *, axes: Shape, slice_sizes: Shape, mode: str
-) -> ShapeDtype:
-    _check_indices("gather", x, indices, axes)
-    if len(slice_sizes) != len(x.shape) or any(
-        not 0 <= size <= extent for size, extent in zip(slice_sizes, x.shape, strict=True)
-    ):
-        raise ShapeError(
-            "gather",
-            f"slices of sizes {slice_sizes} do not fit into shape {x.shape}",
-            (x.shape, slice_sizes),
-        )
-    return ShapeDtype(indices.shape[:-1] + slice_sizes, x.dtype)
-
-
-def _scatter_add_shape(
-    x: ShapeDtype, indices: ShapeDtype, updates: ShapeDtype, *, axes: Shape, mode: str
-) -> ShapeDtype:
-    _check_indices("scatter_add", x, indices, axes)
-    batch = len(indices.shape) - 1
-    sizes = updates.shape[batch:]
-    if (
-        updates.shape[:batch] != indices.shape[:-1]
-        or len(sizes) != len(x.shape)
-        or any(size > extent for size, extent in zip(sizes, x.shape, strict=True))
-    ):
-        raise ShapeError(
-            "scatter_add",
-            f"updates of shape {updates.shape} do not fit indices of shape {indices.shape} and "
-            f"a tensor of shape {x.shape}",
-            (x.shape, indices.shape, updates.shape),
-        )
-    return ShapeDtype(x.shape, x.dtype)
-
-
-def _gather_zero(x: Value, indices: Value, axes: Shape, slice_sizes: Shape, mode: str) -> Any:
-    """Gather with 0, not NaN, where ``mode="fill"`` finds no element: derivatives want it."""
-    out = apply(GATHER, x, indices, axes=axes, slice_sizes=slice_sizes, mode=mode)
-    if mode != "fill":
-        return out
-    ones = constant_like(x, 1, dtype=int32)
-    found = apply(GATHER, ones, indices, axes=axes, slice_sizes=slice_sizes, mode=mode)
-    return choice.where(choice.equal(found, 1), out, constant_like(out, 0))
-
-
-def _scattered(g: Value, x: ShapeDtype, indices: Value, axes: Shape, mode: str) -> Any:
-    zeros = constant_like(g, 0, shape=x.shape)
-    return apply(SCATTER_ADD, zeros, indices, g, axes=axes, mode=mode)
-
-
-GATHER: Primitive = Primitive(
-    "gather", ("x", "indices"), _gather_shape,
-    vjp=(
-        lambda g, x_like, indices, *, axes, mode: _scattered(g, x_like, indices, axes, mode),
-        None,
-    ),
-    jvp=(
-        lambda t, indices, *, axes, slice_sizes, mode: _gather_zero(
-            t, indices, axes, slice_sizes, mode
-        ),
-        None,
-    ),
-)  # fmt: skip
-
-
-def _scatter_updates_vjp(
-    g: Value, indices: Value, updates: ShapeDtype, axes: Shape, mode: str
-) -> Any:
-    sizes = updates.shape[indices.ndim - 1 :]
-    return _gather_zero(g, indices, axes, sizes, mode)
-
-
-SCATTER_ADD: Primitive = Primitive(
-    "scatter_add", ("x", "indices", "updates"), _scatter_add_shape,
-    vjp=(
-        lambda g: g,
-        None,
-        lambda g, indices, updates_like, *, axes, mode: _scatter_updates_vjp(
-            g, indices, updates_like, axes, mode
-        ),
-    ),
-    jvp=(
-        lambda t: t,
-        None,
-        lambda t, x_like, indices, *, axes, mode: _scattered(t, x_like, indices, axes, mode),
-    ),
-)  # fmt: skip
 
 # -- indices ------------------------------------------------------------------------------------
 
@@ -169,7 +64,7 @@ def prepared_indices(op: str, x: Value, indices: Any, axis: int, mode: str) -> t
     if isinstance(indices, Value):
         if indices.dtype.kind not in "iu":
             raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
-        if indices.dtype not in (int32, int64, uint32):
+        if indices.dtype not in INDEX_DTYPES:
             indices = cast_to(indices, int64)
         return indices, mode
     array = index_array(op, indices)
