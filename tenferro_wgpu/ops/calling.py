@@ -309,6 +309,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
     Floats to integers truncate toward zero as NumPy does; complex to real keeps the real part.
     `copy` is accepted for the Array API; tensors are immutable, so no copy is ever visible.
 
+    Raises:
+        DTypeError: for a name that is no supported dtype.
+
     >>> import tenferro_wgpu as tw
     >>> tw.astype(tw.asarray([1.7, -1.7]), tw.int32).tolist()
     [1, -1]

@@ -80,6 +80,13 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     Either bound may be None or a tensor that broadcasts.  The derivative passes on the closed
     interval, bounds included; where a bound is active it passes to the bound.
 
+    Takes bools, integers and floats of any shape; the three broadcast and promote.
+
+    Raises:
+        DTypeError: for complex numbers, ndarrays and lists.
+        ShapeError: if the bounds do not broadcast with `x`.
+        RangeError: for a bound that an integer `x` cannot hold.
+
     >>> import tenferro_wgpu as tw
     >>> tw.clip(tw.asarray([-1.0, 0.5, 9.0]), 0.0, 1.0).tolist()
     [0.0, 0.5, 1.0]
@@ -121,6 +128,12 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
 
     A condition that is not bool counts as true where it is not 0.  The branch that is not
     chosen gets a derivative of exactly 0, even if it holds NaN or infinities.
+
+    The three broadcast; `x` and `y`, of any dtype, promote.
+
+    Raises:
+        DTypeError: for ndarrays and lists.
+        ShapeError: if the shapes do not broadcast.
 
     >>> import tenferro_wgpu as tw
     >>> tw.where(tw.asarray([True, False]), tw.asarray([1.0, 2.0]), 0.0).tolist()

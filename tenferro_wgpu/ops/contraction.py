@@ -119,6 +119,7 @@ def dot_general(x: Any, y: Any, /, dimension_numbers: Any) -> Any:
     Raises:
         ShapeError: if paired axes differ in extent, or an axis is used twice.
         AxisError: if an axis does not exist.
+        DTypeError: for bools, and if `dimension_numbers` are no pairs of lists.
 
     >>> import tenferro_wgpu as tw
     >>> x, y = tw.ones((2, 3, 4)), tw.ones((2, 4, 5))
@@ -157,6 +158,7 @@ def matmul(x: Any, y: Any, /) -> Any:
 
     Raises:
         ShapeError: if an operand has shape (), or the extents do not match.
+        DTypeError: for bools, ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([[1.0, 2.0], [3.0, 4.0]])
@@ -196,6 +198,13 @@ def matmul(x: Any, y: Any, /) -> Any:
 def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
     """Sum over pairs of axes: the last `axes` of `x` with the first of `y`, or two lists.
 
+    Integers, floats and complex numbers; dtypes promote.
+
+    Raises:
+        ShapeError: if paired axes differ in extent, or there are fewer axes.
+        AxisError: if an axis does not exist.
+        DTypeError: for bools, and if `axes` is neither a number nor two lists.
+
     >>> import tenferro_wgpu as tw
     >>> tw.tensordot(tw.ones((2, 3, 4)), tw.ones((4, 3)), axes=((1, 2), (1, 0))).tolist()
     [12.0, 12.0]
@@ -225,14 +234,21 @@ def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
     """Dot products of vectors along an axis, the first conjugated; other axes broadcast.
 
+    Integers, floats and complex numbers; dtypes promote.
+
+    Raises:
+        ShapeError: if the vectors differ in length, or the other axes do not broadcast.
+        AxisError: if an operand has no such axis.
+        DTypeError: for bools, ndarrays and lists.
+
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> tw.vecdot(x, tw.asarray([1.0, 10.0])).tolist()
     [21.0, 43.0]
     """
     first, second = _operands("vecdot", x, y)
-    first = structural.moveaxis(conj(first), axis, -1)
-    second = structural.moveaxis(second, axis, -1)
+    first = structural.moveaxis(conj(first), normalize_axis("vecdot", axis, first.ndim), -1)
+    second = structural.moveaxis(second, normalize_axis("vecdot", axis, second.ndim), -1)
     if first.shape[-1] != second.shape[-1]:
         raise ShapeError(
             "vecdot",

@@ -63,6 +63,10 @@ def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of zeros, in the default float unless `dtype` is given.
 
+    Raises:
+        DTypeError: for a shape that is not of integers, or an unknown dtype.
+        ShapeError: for a negative extent.
+
     >>> import tenferro_wgpu as tw
     >>> tw.zeros((2, 2)).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
@@ -73,6 +77,10 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of ones, in the default float unless `dtype` is given.
 
+    Raises:
+        DTypeError: for a shape that is not of integers, or an unknown dtype.
+        ShapeError: for a negative extent.
+
     >>> import tenferro_wgpu as tw
     >>> tw.ones(3, dtype=tw.int32).tolist()
     [1, 1, 1]
@@ -82,6 +90,10 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A tensor of unspecified values; they are zeros, as tensors cannot be written to.
+
+    Raises:
+        DTypeError: for a shape that is not of integers, or an unknown dtype.
+        ShapeError: for a negative extent.
 
     >>> import tenferro_wgpu as tw
     >>> tw.empty((2, 3)).shape
@@ -94,6 +106,12 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     """A tensor filled with a scalar, or with a tensor of shape () of the same runtime.
 
     Without `dtype`, Python numbers take the default dtype of their kind.
+
+    Raises:
+        ArgumentError, RangeError: for a value that `dtype` cannot hold.
+        DTypeError: for a value that is no scalar, or complex in a real dtype.
+        ShapeError: for a negative extent, or a tensor of another shape than ().
+        ContextMismatchError: for a tensor of another runtime than `device`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.full((3,), 7).tolist()
@@ -156,7 +174,10 @@ def arange(
     int64 for integers, else the default float, unless `dtype` is given.  Values are NumPy's.
 
     Raises:
-        ValueError: if `step` is 0.
+        ArgumentError: if `step` is 0, or a bound is not finite.
+        DTypeError: for bounds that are no real numbers.
+        RangeError: for numbers that `dtype` cannot hold.
+        DeviceOutOfMemoryError, TensorTooLargeError: if no memory holds so many.
 
     >>> import tenferro_wgpu as tw
     >>> tw.arange(2, 8, 2).tolist()
@@ -203,6 +224,12 @@ def linspace(
 
     The default float (or complex) unless `dtype` is given.  Values are NumPy's.
 
+    Raises:
+        ArgumentError: if `num` is negative, or for NaN in an integer dtype.
+        DTypeError: for bounds that are no scalars, or a `num` that is no integer.
+        RangeError: for bounds that `dtype` cannot hold.
+        DeviceOutOfMemoryError, TensorTooLargeError: if no memory holds so many.
+
     >>> import tenferro_wgpu as tw
     >>> tw.linspace(0.0, 1.0, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -239,6 +266,11 @@ def eye(
 ) -> Any:  # fmt: skip
     """A matrix with ones on diagonal `k` and zeros elsewhere.
 
+    Raises:
+        DTypeError: for sizes or a `k` that are no integers.
+        ShapeError: for a negative size.
+        DeviceOutOfMemoryError, TensorTooLargeError: if no memory holds so many.
+
     >>> import tenferro_wgpu as tw
     >>> tw.eye(2, 3, k=1).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -262,6 +294,10 @@ def asarray(
     ndarrays keep their dtype; Python numbers and nested lists take the default dtypes.  Host
     data is copied unless ``copy=False``, which needs a read-only array.
 
+    Raises:
+        DTypeError: for data that is no array of numbers.
+        ContextMismatchError: for a tensor of another runtime than `device`.
+
     >>> import tenferro_wgpu as tw
     >>> tw.asarray([[1, 2], [3, 4]]).dtype
     dtype('int64')
@@ -275,6 +311,11 @@ def from_flat(
     values: Any, /, shape: Any, order: str = "C", *, dtype: Any = None, device: Any = None
 ) -> Any:  # fmt: skip
     """A tensor of `shape` from its elements in a row: row-major "C" or column-major "F".
+
+    Raises:
+        ShapeError: if the number of elements is not that of the shape.
+        DTypeError: for data that is no array of numbers.
+        ArgumentError: for another `order`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.from_flat([1.0, 2.0, 3.0, 4.0], (2, 2), order="F").tolist()
@@ -295,6 +336,9 @@ def _like(op: str, x: Any, value: Any, dtype: Any, device: Any) -> Any:
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Zeros of the shape, dtype and runtime of `x`, without derivative.
 
+    Raises:
+        DTypeError: if `x` is no tensor, or for an unknown dtype.
+
     >>> import tenferro_wgpu as tw
     >>> tw.zeros_like(tw.asarray([1, 2])).tolist()
     [0, 0]
@@ -304,6 +348,9 @@ def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Ones of the shape, dtype and runtime of `x`, without derivative.
+
+    Raises:
+        DTypeError: if `x` is no tensor, or for an unknown dtype.
 
     >>> import tenferro_wgpu as tw
     >>> tw.ones_like(tw.asarray([1.5, 2.0])).tolist()
@@ -315,6 +362,9 @@ def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     """Unspecified values (zeros) of the shape, dtype and runtime of `x`.
 
+    Raises:
+        DTypeError: if `x` is no tensor, or for an unknown dtype.
+
     >>> import tenferro_wgpu as tw
     >>> tw.empty_like(tw.asarray([1.5, 2.0])).shape
     (2,)
@@ -324,6 +374,10 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     """A scalar repeated to the shape, in the dtype and runtime of `x`.
+
+    Raises:
+        ArgumentError, RangeError: for a value that the dtype cannot hold.
+        DTypeError: for a value that is no scalar, or complex in a real dtype.
 
     >>> import tenferro_wgpu as tw
     >>> tw.full_like(tw.asarray([1.5, 2.0]), 3.0).tolist()

@@ -128,6 +128,13 @@ def pow(x: Any, y: Any, /) -> Any:
     integer tensor with a negative integer exponent raises ArgumentError.  Exponents in an integer
     tensor are not read for that on a GPU: the results of negative ones are undefined there.
 
+    Shapes broadcast, dtypes promote.
+
+    Raises:
+        ArgumentError: for a negative integer power of integers.
+        DTypeError: for bools, ndarrays and lists.
+        ShapeError: if the shapes do not broadcast.
+
     >>> import tenferro_wgpu as tw
     >>> tw.pow(tw.asarray([1.0, 2.0, 3.0]), 2).tolist()
     [1.0, 4.0, 9.0]
@@ -301,6 +308,11 @@ _imag: Any = row(
 def conj(x: Any, /) -> Any:
     """Complex conjugate; a real tensor is returned as it is.
 
+    Takes any shape and dtype.
+
+    Raises:
+        DTypeError: for ndarrays and lists.
+
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([1.0])
     >>> tw.conj(x) is x
@@ -313,6 +325,11 @@ def conj(x: Any, /) -> Any:
 def real(x: Any, /) -> Any:
     """Real part; a real tensor is returned as it is.
 
+    Takes any shape and dtype.
+
+    Raises:
+        DTypeError: for ndarrays and lists.
+
     >>> import tenferro_wgpu as tw
     >>> tw.real(tw.asarray([1.5])).tolist()
     [1.5]
@@ -323,6 +340,11 @@ def real(x: Any, /) -> Any:
 
 def imag(x: Any, /) -> Any:
     """Imaginary part; zeros for a real tensor.
+
+    Takes any shape and dtype.
+
+    Raises:
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.imag(tw.asarray([1.5])).tolist()

@@ -36,6 +36,8 @@ def getitem(x: Any, key: Any, /) -> Any:
         IndexOutOfBoundsError: for an index outside its axis.
         AxisError: for more indices than axes.
         UnsupportedOperationError: for boolean masks.
+        DTypeError: for anything else in a key.
+        ArgumentError: for a step of 0.
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

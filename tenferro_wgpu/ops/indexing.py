@@ -95,6 +95,13 @@ def gather(
     raise IndexOutOfBoundsError, for an index tensor at the next read or synchronize), "clip",
     "wrap", or "fill" (0 or NaN).
 
+    Raises:
+        IndexOutOfBoundsError: in mode "raise".
+        ShapeError: if the indices do not count the axes, or slices exceed the tensor.
+        DTypeError: for indices that are no integers.
+        ArgumentError: for another `mode`.
+        AxisError: if an axis does not exist.
+
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([1.0, 2.0, 3.0, 4.0])
     >>> tw.gather(x, [[2], [0]], axes=(0,), slice_sizes=(2,)).tolist()
@@ -144,6 +151,13 @@ def scatter_add_slices(
     `updates` has shape ``batch + slice_sizes``; slices that meet accumulate, in a fixed order.
     `mode` as in `gather`, except that "fill" drops what is out of bounds.
 
+    Raises:
+        IndexOutOfBoundsError: in mode "raise".
+        ShapeError: if indices, updates and tensor do not fit together.
+        DTypeError: for indices that are no integers.
+        ArgumentError: for another `mode`.
+        AxisError: if an axis does not exist.
+
     >>> import tenferro_wgpu as tw
     >>> x, updates = tw.zeros(4), tw.asarray([[1.0, 2.0], [10.0, 20.0]])
     >>> tw.scatter_add_slices(x, [[0], [1]], updates, axes=(0,)).tolist()
@@ -164,6 +178,9 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise
 
     Raises:
         IndexOutOfBoundsError: in mode "raise", at the call for host indices.
+        DTypeError: for indices that are no integers.
+        ArgumentError: for another `mode`.
+        AxisError: if an axis does not exist.
 
     >>> import tenferro_wgpu as tw
     >>> tw.take(tw.asarray([10.0, 20.0, 30.0]), [2, 0, -1]).tolist()
@@ -205,6 +222,13 @@ def scatter_add(
     Repeated indices accumulate, in a fixed order.  Dtypes promote; `mode` as in `gather`, except
     that "fill" drops what is out of bounds.
 
+    Raises:
+        IndexOutOfBoundsError: in mode "raise".
+        ShapeError: if the updates do not broadcast.
+        DTypeError: for indices that are no integers.
+        ArgumentError: for another `mode`.
+        AxisError: if an axis does not exist.
+
     >>> import tenferro_wgpu as tw
     >>> tw.scatter_add(tw.zeros(3), [0, 2, 0], tw.asarray([1.0, 2.0, 4.0])).tolist()
     [5.0, 0.0, 2.0]
@@ -234,6 +258,13 @@ def take_along_axis(x: Any, indices: Any, /, axis: int = -1, *, mode: str = "rai
     """Elements picked one by one along an axis, by indices of as many axes as the tensor.
 
     The other axes of both broadcast.  `mode` as in `gather`.
+
+    Raises:
+        IndexOutOfBoundsError: in mode "raise".
+        ShapeError: if the numbers of axes differ, or the other axes do not broadcast.
+        DTypeError: for indices that are no integers.
+        ArgumentError: for another `mode`.
+        AxisError: if an axis does not exist.
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

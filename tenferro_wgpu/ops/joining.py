@@ -145,6 +145,8 @@ def concatenate(xs: Sequence[Any], /, axis: int | None = 0) -> Any:
 
     Raises:
         ShapeError: if the list is empty, or shapes differ outside `axis`.
+        AxisError: if the axis does not exist.
+        DTypeError: for anything but a list or tuple of tensors and scalars.
 
     >>> import tenferro_wgpu as tw
     >>> tw.concatenate([tw.asarray([1.0]), tw.asarray([2.0, 3.0])]).tolist()
@@ -159,6 +161,9 @@ def concatenate(xs: Sequence[Any], /, axis: int | None = 0) -> Any:
 
 def concat(xs: Sequence[Any], /, axis: int | None = 0) -> Any:
     """Join tensors along an existing axis: the Array API's name of `concatenate`.
+
+    Raises:
+        ShapeError, AxisError, DTypeError: as `concatenate`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.concat([tw.ones((2, 3)), tw.zeros((1, 3))]).shape
@@ -180,6 +185,13 @@ def _several(op: str, xs: Any) -> list[Value]:
 def stack(xs: Sequence[Any], /, axis: int = 0) -> Any:
     """Join tensors of one shape along a new axis, at position `axis` of the result.
 
+    Dtypes promote.
+
+    Raises:
+        ShapeError: if the list is empty, or the shapes differ.
+        AxisError: if the result has no such axis.
+        DTypeError: for anything but a list or tuple of tensors and scalars.
+
     >>> import tenferro_wgpu as tw
     >>> tw.stack([tw.asarray([1.0, 2.0]), tw.asarray([3.0, 4.0])], axis=1).tolist()
     [[1.0, 3.0], [2.0, 4.0]]
@@ -194,6 +206,9 @@ def stack(xs: Sequence[Any], /, axis: int = 0) -> Any:
 
 def unstack(x: Any, /, axis: int = 0) -> tuple[Any, ...]:
     """The tensors that lie along one axis, as a tuple of views.
+
+    Raises:
+        AxisError: if the axis does not exist.
 
     >>> import tenferro_wgpu as tw
     >>> [part.tolist() for part in tw.unstack(tw.asarray([[1.0, 2.0], [3.0, 4.0]]))]
@@ -226,6 +241,7 @@ def pad(
     Raises:
         ShapeError: if the widths do not fit the tensor, or the result would be negative.
         UnsupportedOperationError: for another mode than "constant".
+        DTypeError: for widths that are no integers.
 
     >>> import tenferro_wgpu as tw
     >>> tw.pad(tw.asarray([1.0, 2.0]), (1, 2), constant_values=9.0).tolist()

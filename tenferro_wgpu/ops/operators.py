@@ -34,6 +34,11 @@ _DIRECTIONS: dict[str, Callable[[Any, Any], Any]] = {
 def compare(x: Any, y: Any, /, direction: str) -> Any:
     """Compare two tensors element by element: "eq", "ne", "lt", "le", "gt" or "ge".
 
+    Raises:
+        ArgumentError: for another direction.
+        DTypeError: for an order of complex numbers.
+        ShapeError: if the shapes do not broadcast.
+
     >>> import tenferro_wgpu as tw
     >>> tw.compare(tw.asarray([1.0, 2.0]), 1.5, "lt").tolist()
     [True, False]

@@ -212,6 +212,10 @@ def sum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fals
     are accumulated in int64 or uint64, floats in their own dtype, or all in `dtype`.  The sum
     of nothing is 0.
 
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for an axis that is no integer, or an unknown dtype.
+
     >>> import tenferro_wgpu as tw
     >>> tw.sum(tw.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
     [4.0, 6.0]
@@ -224,6 +228,10 @@ def prod(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fal
     """Product over the given axes; without `axis`, over all.
 
     Dtypes as in `sum`; the product of nothing is 1.  Derivatives are right where elements are 0.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for an axis that is no integer, or an unknown dtype.
 
     >>> import tenferro_wgpu as tw
     >>> tw.prod(tw.asarray([2.0, 3.0, 4.0])).item()
@@ -241,6 +249,7 @@ def max(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     Raises:
         ShapeError: if there is no element to choose from.
         DTypeError: for complex tensors.
+        AxisError: if an axis does not exist, or is named twice.
 
     >>> import tenferro_wgpu as tw
     >>> tw.max(tw.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=1).tolist()
@@ -258,6 +267,7 @@ def min(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     Raises:
         ShapeError: if there is no element to choose from.
         DTypeError: for complex tensors.
+        AxisError: if an axis does not exist, or is named twice.
 
     >>> import tenferro_wgpu as tw
     >>> tw.min(tw.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=1).tolist()
@@ -272,6 +282,10 @@ def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fal
 
     Integers give the default float, or everything `dtype`.  float16 is accumulated in float32.
     The mean of nothing is NaN.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for an axis that is no integer, or an unknown dtype.
 
     >>> import tenferro_wgpu as tw
     >>> tw.mean(tw.asarray([1.0, 2.0, 6.0])).item()
@@ -293,6 +307,11 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any
 
     Without `axis`, the index into the flattened tensor.
 
+    Raises:
+        ShapeError: if there is no element to choose from.
+        DTypeError: for complex tensors, and for an axis that is no integer.
+        AxisError: if the axis does not exist.
+
     >>> import tenferro_wgpu as tw
     >>> tw.argmax(tw.asarray([1.0, 5.0, 5.0])).item()
     1
@@ -310,6 +329,10 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any
 def reduce_sum(x: Any, /, axes: Sequence[int]) -> Any:
     """Sum over `axes`, in the Rust project's spelling; no axes leave the tensor as it is.
 
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: if `axes` is no list of integers.
+
     >>> import tenferro_wgpu as tw
     >>> tw.reduce_sum(tw.asarray([[1.0, 2.0], [3.0, 4.0]]), [0, 1]).item()
     10.0
@@ -319,6 +342,10 @@ def reduce_sum(x: Any, /, axes: Sequence[int]) -> Any:
 
 def reduce_prod(x: Any, /, axes: Sequence[int]) -> Any:
     """Product over `axes`; no axes leave the tensor as it is.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: if `axes` is no list of integers.
 
     >>> import tenferro_wgpu as tw
     >>> tw.reduce_prod(tw.asarray([2.0, 3.0]), [0]).item()
@@ -330,6 +357,11 @@ def reduce_prod(x: Any, /, axes: Sequence[int]) -> Any:
 def reduce_max(x: Any, /, axes: Sequence[int]) -> Any:
     """Largest element over `axes`; no axes leave the tensor as it is.
 
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: if `axes` is no list of integers.
+        ShapeError: if there is no element to choose from.
+
     >>> import tenferro_wgpu as tw
     >>> tw.reduce_max(tw.asarray([2.0, 3.0]), [0]).item()
     3.0
@@ -339,6 +371,11 @@ def reduce_max(x: Any, /, axes: Sequence[int]) -> Any:
 
 def reduce_min(x: Any, /, axes: Sequence[int]) -> Any:
     """Smallest element over `axes`; no axes leave the tensor as it is.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: if `axes` is no list of integers.
+        ShapeError: if there is no element to choose from.
 
     >>> import tenferro_wgpu as tw
     >>> tw.reduce_min(tw.asarray([2.0, 3.0]), [0]).item()

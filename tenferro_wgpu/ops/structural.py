@@ -36,6 +36,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
     Raises:
         ShapeError: if the numbers of elements differ.
         ArgumentError: for another `order`.
+        DTypeError: for a shape that is not of integers.
 
     >>> import tenferro_wgpu as tw
     >>> tw.reshape(tw.asarray([1.0, 2.0, 3.0, 4.0]), (2, -1)).tolist()
@@ -70,6 +71,9 @@ def _reversed_axes(x: Value) -> Any:
 def ravel(x: Any, /, order: str = "C") -> Any:
     """All elements along one axis; a view where strides allow.
 
+    Raises:
+        ArgumentError: for another `order` than "C" and "F".
+
     >>> import tenferro_wgpu as tw
     >>> tw.ravel(tw.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [1.0, 2.0, 3.0, 4.0]
@@ -79,6 +83,9 @@ def ravel(x: Any, /, order: str = "C") -> Any:
 
 def flatten(x: Any, /, order: str = "C") -> Any:
     """All elements along one axis: the same as `ravel`, as tensors never change.
+
+    Raises:
+        ArgumentError: for another `order` than "C" and "F".
 
     >>> import tenferro_wgpu as tw
     >>> tw.flatten(tw.asarray([[1.0], [2.0]])).tolist()
@@ -92,6 +99,7 @@ def transpose(x: Any, /, axes: Any = None) -> Any:
 
     Raises:
         AxisError: if `axes` is not a permutation of the tensor's axes.
+        DTypeError: if `axes` is no list of integers.
 
     >>> import tenferro_wgpu as tw
     >>> tw.transpose(tw.asarray([[1.0, 2.0], [3.0, 4.0]])).tolist()
@@ -116,6 +124,9 @@ def transpose(x: Any, /, axes: Any = None) -> Any:
 def permute_dims(x: Any, /, axes: Any) -> Any:
     """Permute the axes of a tensor: the Array API's name of `transpose`.
 
+    Raises:
+        AxisError, DTypeError: as `transpose`.
+
     >>> import tenferro_wgpu as tw
     >>> tw.permute_dims(tw.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
@@ -125,6 +136,9 @@ def permute_dims(x: Any, /, axes: Any) -> Any:
 
 def matrix_transpose(x: Any, /) -> Any:
     """Exchange the last two axes of a tensor of at least two axes.
+
+    Raises:
+        ShapeError: for fewer axes.
 
     >>> import tenferro_wgpu as tw
     >>> tw.matrix_transpose(tw.ones((5, 2, 3))).shape
@@ -143,6 +157,10 @@ def matrix_transpose(x: Any, /) -> Any:
 def swapaxes(x: Any, /, axis1: int, axis2: int) -> Any:
     """Exchange two axes of a tensor.
 
+    Raises:
+        AxisError: if an axis does not exist.
+        DTypeError: for an axis that is no integer.
+
     >>> import tenferro_wgpu as tw
     >>> tw.swapaxes(tw.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
@@ -157,6 +175,10 @@ def swapaxes(x: Any, /, axis1: int, axis2: int) -> Any:
 
 def moveaxis(x: Any, /, source: Any, destination: Any) -> Any:
     """Move axes to other positions; the remaining axes keep their order.
+
+    Raises:
+        AxisError: if an axis does not exist or is named twice, or the two lists differ in length.
+        DTypeError: for an axis that is no integer.
 
     >>> import tenferro_wgpu as tw
     >>> tw.moveaxis(tw.ones((2, 3, 4)), 0, -1).shape
@@ -190,6 +212,11 @@ def broadcast_in_dim(x: Any, /, shape: Any, axes: Any) -> Any:
 
     `axes` ascend.  A view: nothing is copied.
 
+    Raises:
+        AxisError: if `axes` do not ascend, or do not name one axis of `shape` for each of `x`.
+        ShapeError: if an extent is neither 1 nor that of its axis.
+        DTypeError: if `axes` or `shape` are not of integers.
+
     >>> import tenferro_wgpu as tw
     >>> tw.broadcast_in_dim(tw.asarray([1.0, 2.0]), (2, 3), (0,)).tolist()
     [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
@@ -208,6 +235,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 
     Raises:
         ShapeError: if the shape does not broadcast to `shape`.
+        DTypeError: for a shape that is not of integers.
 
     >>> import tenferro_wgpu as tw
     >>> tw.broadcast_to(tw.asarray([1.0, 2.0]), (2, 2)).tolist()
@@ -231,6 +259,10 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
 def expand_dims(x: Any, /, axis: Any = 0) -> Any:
     """Insert axes of extent 1 at the given positions of the result.
 
+    Raises:
+        AxisError: if the result has no such axis, or one is named twice.
+        DTypeError: for an axis that is no integer.
+
     >>> import tenferro_wgpu as tw
     >>> tw.expand_dims(tw.ones((2, 3)), axis=1).shape
     (2, 1, 3)
@@ -247,6 +279,10 @@ def expand_dims(x: Any, /, axis: Any = 0) -> Any:
 
 def squeeze(x: Any, /, axis: Any = None) -> Any:
     """Drop the given axes, which must have extent 1; without `axis`, every such axis.
+
+    Raises:
+        ShapeError: for an axis of another extent.
+        AxisError: if an axis does not exist, or is named twice.
 
     >>> import tenferro_wgpu as tw
     >>> tw.squeeze(tw.ones((1, 3, 1))).shape
@@ -270,6 +306,9 @@ def squeeze(x: Any, /, axis: Any = None) -> Any:
 
 def flip(x: Any, /, axis: Any = None) -> Any:
     """Reverse the elements along the given axes; without `axis`, along all.  A view.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
 
     >>> import tenferro_wgpu as tw
     >>> tw.flip(tw.asarray([1.0, 2.0, 3.0])).tolist()

@@ -58,9 +58,41 @@ def row(
     return primitive
 
 
-def _finish(function: Any, name: str, primitive: Primitive, doc: str) -> Any:
+#: Kinds -> the dtypes a function takes, and those for which it raises.
+_DTYPES = {
+    NUMERIC: ("integers, floats or complex numbers", "bools"),
+    ORDERED: ("bools, integers or floats", "complex numbers"),
+    FLOATING: ("floats or complex numbers, integers as the default float", ""),
+    ANY: ("any dtype", ""),
+    "b": ("bools", "integers, floats and complex numbers"),
+}
+
+
+def _documented(doc: str, arguments: Sequence[str], kinds: str) -> str:
+    """`doc` with what follows from the kinds and the number of operands, before its example."""
+    takes, refuses = _DTYPES[kinds]
+    several = len(arguments) > 1
+    what = "tensors or scalars whose shapes broadcast" if several else "a tensor of any shape, or a scalar"
+    also = f", and for {refuses}" if refuses else ""
+    lines = [
+        "Args:",
+        f"    {', '.join(arguments)}: {what}: {takes}.",
+        "",
+        "Raises:",
+        f"    DTypeError: for ndarrays and lists{also}.",
+    ]
+    if several:
+        lines.append("    ShapeError: if the shapes do not broadcast.")
+    section = "".join(f"    {line}".rstrip() + "\n" for line in lines)
+    text, mark, example = doc.partition("    >>> ")
+    return f"{text}{section}\n{mark}{example}"
+
+
+def _finish(
+    function: Any, name: str, primitive: Primitive, doc: str, arguments: Sequence[str], kinds: str
+) -> Any:
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = _documented(doc, arguments, kinds)
     function.primitive = primitive
     return function
 
@@ -80,7 +112,7 @@ def unary(
     def function(x: Any, /) -> Any:
         return elementwise(primitive, (x,), kinds)
 
-    return _finish(function, name, primitive, doc)
+    return _finish(function, name, primitive, doc, ("x",), kinds)
 
 
 def binary(
@@ -99,4 +131,4 @@ def binary(
     def function(x: Any, y: Any, /) -> Any:
         return elementwise(primitive, (x, y), kinds)
 
-    return _finish(function, public_name or name, primitive, doc)
+    return _finish(function, public_name or name, primitive, doc, ("x", "y"), kinds)

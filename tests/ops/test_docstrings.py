@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import doctest
+import re
 import types
 
 import numpy as np
 import pytest
 
 import tenferro_wgpu as tw
+from tenferro_wgpu import errors
 from tenferro_wgpu.ops.operators import METHODS
+from tenferro_wgpu.ops.value import AbstractInterpreter
 
 FUNCTIONS = {
     name: function
@@ -26,6 +29,34 @@ def test_example(cpu, name):
     runner = doctest.DocTestRunner()
     for test in examples:
         assert runner.run(test).failed == 0
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_what_it_raises_is_written(name):
+    _, _, section = (FUNCTIONS[name].__doc__ or "").partition("    Raises:\n")
+    raised = re.findall(r"^        (\w+(?:, \w+)*):", section.partition("\n\n")[0], re.MULTILINE)
+    assert raised, f"{name} says nothing of what it raises"
+    for kind in ", ".join(raised).split(", "):
+        assert issubclass(getattr(errors, kind), errors.TenferroError)
+
+
+KINDS = {"bools": "bool", "integers": "int32", "floats": "float32", "complex numbers": "complex64"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, function in FUNCTIONS.items() if hasattr(function, "primitive"))
+)
+def test_a_table_function_refuses_the_dtypes_it_says(name):
+    function = FUNCTIONS[name]
+    refused = re.search(r"DTypeError: for ndarrays and lists(.*)\.", function.__doc__).group(1)
+    world = AbstractInterpreter()
+    for words, dtype in KINDS.items():
+        operands = [world.value((3,), dtype)] * len(function.primitive.arguments)
+        if words in refused:
+            with pytest.raises(errors.DTypeError):
+                function(*operands)
+        else:
+            assert function(*operands).shape == (3,)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

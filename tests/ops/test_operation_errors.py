@@ -148,6 +148,7 @@ ROWS = {
     "gather along a number": (
         lambda: V.gather([[0]], axes=0, slice_sizes=(1,)), errors.DTypeError, "gather.*got 0",
     ),
+    "vecdot along no axis": (lambda: M.vecdot(M, axis=2), errors.AxisError, "vecdot: axis 2"),
     "vecdot of unequal vectors": (lambda: M.vecdot(value(3)), errors.ShapeError, "vecdot"),
     "ndarray on the right": (lambda: V + np.ones(4), errors.DTypeError, "constant_from"),
     "ndarray on the left": (lambda: np.ones(4) * V, errors.DTypeError, "constant_from"),
