@@ -21,7 +21,7 @@ help:
 	@echo "make demo    restore a photograph on the best device here (options: DEMO=\"--steps 50\")"
 	@echo "make test    formatting, lint, types, the wheel, and the tests on every adapter"
 	@echo "make lint    formatting, lint and types alone"
-	@echo "make bench   the benchmarks"
+	@echo "make bench   host cost per operation, and whole workloads against NumPy"
 	@echo "make docs    the documentation site, in docs/_build/html"
 	@echo "make clean   removes .venv and everything built"
 

@@ -6,17 +6,13 @@ between runs, so only ratios inside one run mean anything.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import json
 import os
-import platform
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +20,9 @@ import numpy as np
 import tenferro_wgpu as tw
 
 from .dispatch_floor import DispatchFloor
+from .table import aligned, leave_out
+
+__all__ = ["Row", "as_text", "run"]
 
 #: Elements per tensor: small, so that the host's work is all there is.
 SIZE = 64
@@ -31,6 +30,15 @@ SIZE = 64
 WARM_UP_ROUNDS = 3
 #: What we aim for on a GPU, in multiples of the floor.
 TARGETS = {"untracked": 1.5, "tracked": 2.5, "backward node": 3.0}
+
+LEGEND = """\
+floor    a bare loop that records the same dispatches through wgpu-py's C functions: the least
+         that an eager operation can cost in Python
+x floor  the median as a multiple of the floor's; backends that are not WebGPU have none
+target   the most that x floor should be on a GPU"""
+SOFTWARE_NOTE = """\
+This adapter is software: its threads take the processor and its caches from Python, so that
+x floor is no measure of a GPU."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class Candidate:
     run: Callable[[Any], Any]
     settle: Callable[[], None]
     counters: Callable[[], dict[str, float]]
+    software: bool
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,17 @@ class Row:
     median_us: float
     fastest_us: float
     per_operation: dict[str, float]
+    #: Whether the device is a WebGPU adapter that is no hardware.
+    software: bool
     ratio_to_floor: float | None = None
+    target: float | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the target is met; empty where there is none."""
+        if self.target is None or self.ratio_to_floor is None:
+            return ""
+        return "pass" if self.ratio_to_floor <= self.target else "miss"
 
 
 def floor_candidate(operations: int) -> Candidate | None:
@@ -87,6 +106,7 @@ def floor_candidate(operations: int) -> Candidate | None:
             "submits": floor.submits,
             "buffers": floor.buffers_made,
         },
+        info.is_cpu,
     )  # fmt: skip
 
 
@@ -96,6 +116,8 @@ def runtime_candidates(runtime: tw.EagerRuntime, operations: int) -> list[Candid
     one = runtime.constant_from(ones)
     constant = runtime.constant_from(ones)
     variable = runtime.variable_from(ones)
+    on_webgpu = runtime.device.backend == "webgpu"
+    software = on_webgpu and runtime.backend.capabilities().device_type == "CPU"
 
     def chain(start: Any) -> Any:
         y = start
@@ -120,7 +142,7 @@ def runtime_candidates(runtime: tw.EagerRuntime, operations: int) -> list[Candid
     def candidate(kind: str, prepare: Callable[[], Any], run: Callable[[Any], Any]) -> Candidate:
         return Candidate(
             f"{runtime.device.name} ({runtime.device.backend})", kind, operations, prepare, run,
-            settle, lambda: _counters(runtime.stats()["backend"]),
+            settle, lambda: _counters(runtime.stats()["backend"]), software,
         )  # fmt: skip
 
     return [
@@ -172,48 +194,53 @@ def measure(candidates: list[Candidate], rounds: int) -> list[Row]:
                     counted[index][name] = (
                         counted[index].get(name, 0.0) + value - before.get(name, 0.0)
                     )
+    medians = [statistics.median(spent_us) for spent_us in times]
+    floor = next(
+        (us for us, each in zip(medians, candidates, strict=True) if each.kind == "floor"), None
+    )
     rows = []
-    for candidate, spent_us, counters in zip(candidates, times, counted, strict=True):
+    for candidate, median, spent_us, counters in zip(
+        candidates, medians, times, counted, strict=True
+    ):
         total = candidate.operations * rounds
+        compared = floor is not None and "dispatches" in counters
         rows.append(
             Row(
                 candidate.device,
                 candidate.kind,
-                statistics.median(spent_us),
+                median,
                 min(spent_us),
                 {name: value / total for name, value in counters.items()},
+                candidate.software,
+                median / floor if floor is not None and compared else None,
+                TARGETS.get(candidate.kind) if compared else None,
             )
         )
-    floor = next((row.median_us for row in rows if row.kind == "floor"), None)
-    if floor is None:
-        return rows
-    return [Row(**{**asdict(row), "ratio_to_floor": row.median_us / floor}) for row in rows]
+    return rows
 
 
-def as_table(rows: list[Row]) -> str:
-    """The rows, aligned, with the counters that any of them has."""
+def as_text(rows: list[Row]) -> str:
+    """The rows as a table with a legend, and what a software adapter means for it."""
     names = list(dict.fromkeys(name for row in rows for name in row.per_operation))
-    header = ["device", "operation", "median us", "fastest us", "x floor", "target"]
-    header += [f"{name}/op" for name in names]
-    lines = [header]
+    header = ["device", "operation", "median us", "fastest us", "x floor", "target", "result"]
+    lines = [header + [f"{name}/op" for name in names]]
     for row in rows:
-        ratio = "" if row.ratio_to_floor is None else f"{row.ratio_to_floor:.2f}"
-        target = "" if "dispatches" not in row.per_operation else TARGETS.get(row.kind, "")
-        counters = [
-            f"{row.per_operation[name]:.3f}" if name in row.per_operation else "" for name in names
-        ]
         lines.append(
-            [row.device, row.kind, f"{row.median_us:.2f}", f"{row.fastest_us:.2f}", ratio]
-            + [str(target), *counters]
+            [row.device, row.kind, f"{row.median_us:.2f}", f"{row.fastest_us:.2f}"]
+            + ["" if row.ratio_to_floor is None else f"{row.ratio_to_floor:.2f}"]
+            + ["" if row.target is None else f"{row.target:.1f}", row.verdict]
+            + [
+                f"{row.per_operation[name]:.3f}" if name in row.per_operation else ""
+                for name in names
+            ]
         )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if column < 2 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    title = f"Host CPU time per queued operation on {SIZE} float32 elements, interleaved rounds"
+    parts = [title, aligned(lines, 2)]
+    if any(row.ratio_to_floor is not None for row in rows):
+        parts.append(LEGEND)
+        if any(row.software for row in rows):
+            parts.append(SOFTWARE_NOTE)
+    return "\n".join(parts)
 
 
 def available_runtimes(names: list[str]) -> list[tw.EagerRuntime]:
@@ -223,43 +250,20 @@ def available_runtimes(names: list[str]) -> list[tw.EagerRuntime]:
         try:
             runtimes.append(tw.EagerRuntime(name))
         except tw.errors.NoAdapterError as error:
-            print(f"left out: {error}", file=sys.stderr)
+            leave_out(str(error))
     return runtimes
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print the table; write it as JSON where asked."""
-    parser = argparse.ArgumentParser(prog="benchmarks.host_cost", description=__doc__)
-    parser.add_argument("--backends", default="webgpu,cuda,cpu", help="comma-separated names")
-    parser.add_argument("--operations", type=int, default=512, help="operations per round")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds that count")
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    options = parser.parse_args(arguments)
-    names = options.backends.split(",")
+def run(names: list[str], operations: int, rounds: int) -> list[Row]:
+    """Measure the backends that have a device here, and the floor where WebGPU is one of them."""
     runtimes = available_runtimes(names)
     candidates = [
-        candidate
-        for runtime in runtimes
-        for candidate in runtime_candidates(runtime, options.operations)
+        candidate for runtime in runtimes for candidate in runtime_candidates(runtime, operations)
     ]
-    floor = floor_candidate(options.operations) if "webgpu" in names else None
+    floor = floor_candidate(operations) if "webgpu" in names else None
     if floor is not None:
         candidates.insert(0, floor)
-    rows = measure(candidates, options.rounds)
-    print(f"host CPU time per queued operation on {SIZE} float32 elements, interleaved")
-    print(as_table(rows))
-    if options.json is not None:
-        report = {
-            "python": platform.python_version(),
-            "machine": platform.machine(),
-            "operations": options.operations,
-            "rounds": options.rounds,
-            "rows": [asdict(row) for row in rows],
-        }
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    rows = measure(candidates, rounds)
     for runtime in runtimes:
         runtime.close()
-
-
-if __name__ == "__main__":
-    main()
+    return rows
