@@ -12,7 +12,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction import (
     matrices,
     plan_contraction,
 )
-from tenferro_wgpu.errors import DTypeError
+from tenferro_wgpu.errors import DTypeError, TensorTooLargeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
 DTYPES = ("float32", "float64", "int32", "uint32", "int64")
@@ -131,6 +131,16 @@ def test_infinities_and_nan_follow_ieee(kernels):
         "dot_general", x, y, shape=(4, 2), dtype="f4", contracting=((1,), (0,)), batch=((), ())
     )
     np.testing.assert_array_equal(found, expected)
+
+
+def test_depths_beyond_32_bits_are_refused(kernels):
+    size = 2**32 + 3
+    x, y = kernels.constant(1, "f4", (1, size)), kernels.constant(1, "f4", (size, 1))
+    with pytest.raises(TensorTooLargeError, match="dot_general"):
+        kernels.queue(
+            "dot_general", x, y, shape=(1, 1), dtype="f4",
+            contracting=((1,), (0,)), batch=((), ()),
+        )  # fmt: skip
 
 
 def test_bool_is_refused(kernels):

@@ -11,7 +11,12 @@ from kernel_support import sample, strided
 from tenferro_wgpu.backends import array_indexing_kernels as reference
 from tenferro_wgpu.backends.webgpu.kernels.indexing import target_segments, window_axes
 from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
-from tenferro_wgpu.errors import DTypeError, IndexOutOfBoundsError, UnsupportedOperationError
+from tenferro_wgpu.errors import (
+    DTypeError,
+    IndexOutOfBoundsError,
+    TensorTooLargeError,
+    UnsupportedOperationError,
+)
 from tenferro_wgpu.layout import contiguous_layout
 
 MODES = ("raise", "clip", "wrap", "fill")
@@ -122,6 +127,15 @@ def test_a_bad_index_never_reads_as_a_value(kernels, operation):
         with pytest.raises(IndexOutOfBoundsError, match=f"{operation}: index 9"):
             kernels.backend.download(failed)
     kernels.backend.synchronize()
+
+
+def test_axes_beyond_32_bits_are_refused(kernels):
+    x = kernels.constant(1, "f4", (2**32 + 5,))
+    with pytest.raises(TensorTooLargeError, match="gather"):
+        kernels.queue(
+            "gather", x, np.array([[3]]), shape=(1, 1), dtype="f4",
+            axes=(0,), slice_sizes=(1,), mode="clip",
+        )  # fmt: skip
 
 
 def test_refused_modes_and_index_dtypes(kernels):

@@ -7,7 +7,8 @@ import pytest
 from kernel_support import LAYOUTS, sample, strided
 
 from tenferro_wgpu.backends.webgpu.kernels.reduction import plan_argmax, plan_reduction
-from tenferro_wgpu.errors import DTypeError, ShapeError
+from tenferro_wgpu.backends.webgpu.kernels.strides import words
+from tenferro_wgpu.errors import DTypeError, ShapeError, TensorTooLargeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
 REDUCTIONS = {
@@ -64,6 +65,35 @@ def test_special_values(kernels, dtype):
             expected = function(x, axis=1)
         found = kernels.run(name, x, shape=(5,), dtype=dtype, axes=(1,))
         np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+@pytest.mark.parametrize("size", [2**31, 2**32, 2**32 + 5])
+def test_views_beyond_32_bits_are_refused(kernels, size):
+    row = kernels.constant(1, "f4", (size,))
+    real = kernels.tensor(np.ones((1, 3), "f4"))
+    column = real.with_layout(real.layout.broadcast_in_dim((size, 3), (0, 1)))
+    for name in ("reduce_sum", "reduce_max"):
+        with pytest.raises(TensorTooLargeError, match=name):
+            kernels.queue(name, row, shape=(), dtype="f4", axes=(0,))
+        with pytest.raises(TensorTooLargeError, match=name):
+            kernels.queue(name, column, shape=(3,), dtype="f4", axes=(0,))
+        with pytest.raises(TensorTooLargeError, match=name):
+            kernels.queue(name, column, shape=(size,), dtype="f4", axes=(1,))
+    with pytest.raises(TensorTooLargeError, match="argmax"):
+        kernels.queue("argmax", column, shape=(3,), dtype="i8", axis=0)
+
+
+def test_the_product_of_reduced_extents_is_bounded_too(kernels):
+    view = kernels.constant(1, "f4", (2**24, 2**8))
+    with pytest.raises(TensorTooLargeError, match="reduce_sum"):
+        kernels.queue("reduce_sum", view, shape=(), dtype="f4", axes=(0, 1))
+
+
+def test_params_refuse_what_32_bits_do_not_hold():
+    assert words((-1, 2**32 - 1, -(2**31))) == b"\xff" * 8 + b"\0\0\0\x80"
+    for value in (2**32, -(2**31) - 1):
+        with pytest.raises(TensorTooLargeError):
+            words((0, value))
 
 
 def test_reducing_nothing(kernels):

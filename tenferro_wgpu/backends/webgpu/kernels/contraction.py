@@ -16,7 +16,7 @@ from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, coalesce, words
 from tenferro_wgpu.errors import DTypeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
@@ -234,6 +234,7 @@ def launch_contraction(
             }
             copies = (moved, y) if position == 0 else (x, moved)
             return launch_contraction(launcher, name, copies, params, outputs)
+        check_counts(name, work.batches, work.m, work.n, work.k, result.size)
         found = _prepare(launcher, work, launcher.dialect(x.dtype))
         launcher.plans.store(key, found)
     plan, pipeline, workgroups = found

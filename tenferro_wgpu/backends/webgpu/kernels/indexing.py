@@ -23,7 +23,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
-from tenferro_wgpu.backends.webgpu.kernels.strides import words
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, words
 from tenferro_wgpu.errors import DTypeError, UnsupportedOperationError
 from tenferro_wgpu.layout import Layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
@@ -85,6 +85,7 @@ def launch_gather(
     )  # fmt: skip
     found = launcher.plan(key)
     if found is None:
+        check_counts(name, result.size, *[x.shape[axis] for axis in axes])
         found = _prepare_gather(
             launcher, x, launcher.dialect(indices.dtype), axes, slice_sizes, mode, result.size
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
@@ -20,7 +21,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, coalesce, words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import DTypeError, ShapeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
@@ -126,18 +127,11 @@ def _whole(layout: Layout, axes: Sequence[int]) -> ReductionStep:
     inner_extents, (inner_strides,) = coalesce(
         [extent for _, extent in inner], [[stride for stride, _ in inner]]
     )
-    count = _product(inner_extents)
+    count = prod(inner_extents)
     return ReductionStep(
         outer_extents, outer_strides, inner_extents, inner_strides, offset,
-        outputs=_product(outer_extents), count=count, splits=1, chunk=count, lanes=1, pack="none",
+        outputs=prod(outer_extents), count=count, splits=1, chunk=count, lanes=1, pack="none",
     )  # fmt: skip
-
-
-def _product(extents: Sequence[int]) -> int:
-    count = 1
-    for extent in extents:
-        count *= extent
-    return count
 
 
 def _packed(step: ReductionStep) -> ReductionStep:
@@ -228,6 +222,7 @@ def launch_reduction(
     key = (name, operand.layout, axes, operand.dtype.num)
     launches = launcher.plan(key)
     if launches is None:
+        check_counts(name, result.size, prod(operand.shape[axis] for axis in axes))
         steps = plan_reduction(operand.layout, axes, is_cpu=launcher.is_cpu, packable=T.words == 1)
         launches = [
             _prepare(launcher, "reduction/reduce", step, T, combiner=combiner,
@@ -300,6 +295,7 @@ def launch_argmax(
     key = (name, operand.layout, axis, operand.dtype.num)
     launches = launcher.plan(key)
     if launches is None:
+        check_counts(name, result.size, extent)
         T = _value_dialect(launcher, operand.dtype, name)
         steps = plan_argmax(operand.layout, axis, is_cpu=launcher.is_cpu)
         launches = [
@@ -332,7 +328,7 @@ def plan_argmax(layout: Layout, axis: int, *, is_cpu: bool) -> tuple[ReductionSt
     extent = layout.shape[axis]
     whole = ReductionStep(
         outer_extents, outer_strides, (), (layout.strides[axis],), layout.offset,
-        outputs=_product(outer_extents), count=extent, splits=1, chunk=extent, lanes=1, pack="none",
+        outputs=prod(outer_extents), count=extent, splits=1, chunk=extent, lanes=1, pack="none",
     )  # fmt: skip
     steps = [_divided(whole, is_cpu)]
     while steps[-1].splits > 1:

@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import pack
 
+from tenferro_wgpu.errors import TensorTooLargeError
+
 MASK32 = 0xFFFFFFFF
+#: The most elements that a kernel counts or indexes along anything.  Half of what u32 holds, so
+#: that a position plus a step never wraps; more than any buffer has, so only views are larger.
+MAX_COUNT = 0x7FFFFFFF
 
 
 def coalesce(
@@ -43,6 +48,20 @@ def coalesce(
     return tuple(extents), tuple(tuple(own) for own in merged)
 
 
+def check_counts(operation: str, *counts: int) -> None:
+    """Raise TensorTooLargeError, naming `operation`, for a count that kernels cannot index."""
+    for count in counts:
+        if count > MAX_COUNT:
+            raise TensorTooLargeError(operation, 4 * count, 4 * MAX_COUNT, "32-bit indexing")
+
+
 def words(values: Sequence[int]) -> bytes:
-    """Little-endian u32 words of signed or unsigned values (modulo 2**32), as params bytes."""
+    """Little-endian u32 words of signed or unsigned values, as params bytes.
+
+    Negative values are taken modulo 2**32.  Raises TensorTooLargeError for values of more than
+    32 bits; plans call `check_counts` first, which knows the operation.
+    """
+    for value in values:
+        if not -0x80000000 <= value <= MASK32:
+            raise TensorTooLargeError("params", 4 * abs(value), 4 * MASK32, "32-bit indexing")
     return pack(f"<{len(values)}I", *[value & MASK32 for value in values])
