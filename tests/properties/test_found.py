@@ -41,7 +41,21 @@ ERRORS = {
     "reading more than memory": (lambda rt: tw.zeros((2**50,)).numpy(), MemoryError),
 }  # fmt: skip
 
+#: Twelve axes of which no two neighbours merge.
+MANY = np.arange(2**12, dtype=np.float32).reshape((2,) * 12)
+ORDER = tuple(range(0, 12, 2)) + tuple(range(1, 12, 2))
+
 VALUES = {
+    "many axes that do not merge": (
+        lambda rt: tw.permute_dims(rt.constant_from(MANY), ORDER[::-1]) * 2.0,
+        MANY.transpose(ORDER[::-1]) * np.float32(2),
+    ),
+    "many axes joined": (
+        lambda rt: tw.concatenate(
+            [tw.permute_dims(rt.constant_from(MANY), ORDER[::-1])] * 2, axis=3
+        ),
+        np.concatenate([MANY.transpose(ORDER[::-1])] * 2, axis=3),
+    ),
     "no widths for no axes": (
         lambda rt: tw.pad(rt.constant_from(np.float32(2)), []), np.float32(2),
     ),
