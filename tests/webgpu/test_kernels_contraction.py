@@ -106,6 +106,17 @@ def test_long_contractions_are_split(kernels, dtype):
     check(kernels, sample(dtype, (3, 3001)), sample(dtype, (3001, 2), 1), ((1,), (0,)))
 
 
+def test_long_contractions_of_many_results(kernels):
+    rows, columns = 8200, 1
+    # A software adapter ends long loops early: each invocation must have a part of them.
+    x, y = kernels.constant(1, "f4", (rows, 70_001)), kernels.constant(1, "f4", (70_001, columns))
+    found = kernels.run(
+        "dot_general", x, y, shape=(rows, columns), dtype="f4",
+        contracting=((1,), (0,)), batch=((), ()),
+    )  # fmt: skip
+    assert (found == 70_001).all()
+
+
 def test_batches_beyond_65535(kernels):
     x = sample("int32", (70_000, 2, 2))
     check(kernels, x, x[::-1].copy(), ((2,), (1,)), ((0,), (0,)))

@@ -93,6 +93,18 @@ def test_scatter_add_of_many_collisions(kernels, dtype):
     np.testing.assert_array_equal(found, expected)
 
 
+def test_scatter_add_of_more_collisions_than_a_loop_may_have(kernels):
+    # A software adapter ends long loops early.
+    count = 100_003
+    rows, updates = np.ones((count, 1), "i4"), np.ones((count, 1), "f4")
+    rows[::50_000] = 2
+    found = kernels.run(
+        "scatter_add", np.zeros(4, "f4"), rows, updates, shape=(4,), dtype="f4",
+        axes=(0,), mode="clip",
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, [0, count - 3, 3, 0])
+
+
 @pytest.mark.parametrize("operation", ["gather", "scatter_add"])
 @pytest.mark.parametrize("bad", [5, -6, 3_000_000_000])
 def test_bad_indices_surface_at_the_next_wait(kernels, operation, bad):

@@ -134,6 +134,15 @@ def test_argmax_of_nan_infinities_and_zeros(kernels, size):
     np.testing.assert_array_equal(found, rows.argmax(1))
 
 
+def test_plan_of_a_cpu_adapter_has_no_long_loop():
+    # llvmpipe ends the loops of an invocation after 65,535 iterations, silently.
+    layout = contiguous_layout((1 << 20, 1 << 15))
+    for step in plan_reduction(layout, (0,), is_cpu=True, packable=False):
+        assert step.chunk <= 32768
+    for step in plan_argmax(layout, 0, is_cpu=True):
+        assert step.chunk <= 32768
+
+
 def test_plan_on_a_cpu_adapter_gives_each_output_an_invocation():
     (step,) = plan_reduction(contiguous_layout((4096, 256)), (1,), is_cpu=True, packable=True)
     assert (step.lanes, step.splits, step.pack) == (1, 1, "inner")

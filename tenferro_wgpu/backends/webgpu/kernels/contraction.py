@@ -13,7 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    CPU_LOOP,
+    WORKGROUP,
+    Launcher,
+    workgroup_count,
+)
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, coalesce, words
@@ -128,13 +133,16 @@ def _merged(
     return extents[0], tuple(own[0] for own in merged)
 
 
-def plan_contraction(work: Matrices, largest: int, packable: bool) -> ContractionPlan:
+def plan_contraction(
+    work: Matrices, largest: int, packable: bool, *, is_cpu: bool = False
+) -> ContractionPlan:
     """Choose tile, loads and splits of a non-empty product with K > 0.
 
     Args:
         work: the matrices.
         largest: largest tile side of the dialect.
         packable: whether four elements may be loaded at once.
+        is_cpu: whether the device is a software renderer, whose loops must not be long.
     """
     rows = _tile_side(work.m, largest)
     columns = _tile_side(work.n, largest)
@@ -157,6 +165,8 @@ def plan_contraction(work: Matrices, largest: int, packable: bool) -> Contractio
     splits = 1
     if tiles < BUSY // 8:
         splits = max(1, min(-(-BUSY // tiles), work.k // SHORTEST_SPLIT))
+    if is_cpu:
+        splits = max(splits, -(-work.k // CPU_LOOP))
     chunk = 4 * -(-work.k // (4 * splits))
     splits = -(-work.k // chunk)
     walk: Walk = "linear"
@@ -268,7 +278,8 @@ def _in_matrix_order(
 def _prepare(
     launcher: Launcher, work: Matrices, T: Dialect
 ) -> tuple[ContractionPlan, Any, tuple[int, int, int]]:
-    plan = plan_contraction(work, LARGEST_TILE.get(T.name, 1), T.words == 1)
+    largest = LARGEST_TILE.get(T.name, 1)
+    plan = plan_contraction(work, largest, T.words == 1, is_cpu=launcher.is_cpu)
     structure = {
         "rows": plan.rows,
         "columns": plan.columns,

@@ -16,6 +16,7 @@ from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    CPU_LOOP,
     WORKGROUP,
     Launcher,
     accesses,
@@ -170,11 +171,12 @@ def launch_scatter_add(
     entries = prod(indices.shape[:-1]) * window
     keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries)
     keys = sort_pairs(launcher, keys, entries, name)
-    result = launcher.empty(outputs[0], name)
-    target = launcher.contiguous(x, name)
+    result = launcher.contiguous(x, name)
     T = launcher.dialect(x.dtype)
     segments = target_segments(x.shape, axes, slice_sizes)
-    block = [0, result.size, entries, prod(slice_sizes[axis] for axis in inner_axes)]
+    # A row may have every entry; what one dispatch leaves the next one adds.
+    longest = CPU_LOOP if launcher.is_cpu else entries
+    block = [0, result.size, entries, prod(slice_sizes[axis] for axis in inner_axes), 0, longest]
     for _, extent, extent_of_window in segments:
         block += [extent, extent_of_window]
     kinds = tuple(kind for kind, _, _ in segments)
@@ -185,14 +187,12 @@ def launch_scatter_add(
         bindings=("read", "read", "read", "read_write"),
         params_words=len(block),
     )
-    launcher.queue.dispatch(
-        pipeline,
-        (target.handle, rows.handle, keys, result.handle),
-        words(block),
-        launcher.groups(workgroup_count(result.size, WORKGROUP)),
-        name,
-        (result.handle,),
-    )
+    groups = launcher.groups(workgroup_count(result.size, WORKGROUP))
+    for skipped in range(0, entries, longest):
+        target, result = result, launcher.empty(outputs[0], name)
+        block[4] = skipped
+        buffers = (target.handle, rows.handle, keys, result.handle)
+        launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (result.handle,))
     return (result,)
 
 
