@@ -64,6 +64,22 @@ def test_pad(kernels, dtype, layout):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("ndim", [9, 14])
+def test_many_axes_that_do_not_merge(kernels, ndim):
+    base = sample("float32", (2,) * ndim)
+    base, order = np.ascontiguousarray(base), tuple(range(ndim))[::-1]
+    x = kernels.tensor(base)
+    view, expected = x.with_layout(x.layout.transpose(order)), base.transpose(order)
+    np.testing.assert_array_equal(kernels.backend.download(view), expected)
+    found = kernels.run("add", view, x, shape=base.shape, dtype="f4")
+    np.testing.assert_array_equal(found, expected + base)
+    found = kernels.run("reduce_sum", view, shape=(2,) * (ndim - 1), dtype="f4", axes=(1,))
+    np.testing.assert_allclose(found, expected.sum(1), 1e-6, 1e-6)
+    joined = (*base.shape[:-1], 4)
+    found = kernels.run("concatenate", view, x, shape=joined, dtype="f4", axis=ndim - 1)
+    np.testing.assert_array_equal(found, np.concatenate([expected, base], -1))
+
+
 def test_pad_cropped_to_nothing_and_from_nothing(kernels):
     fill = np.array(7, "f4")
     x = np.ones((3,), "f4")
