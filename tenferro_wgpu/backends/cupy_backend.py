@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..caching import CacheLimits, LruCache
-from ..errors import NoAdapterError
+from ..errors import DTypeError, NoAdapterError
 from ..layout import Layout
 from ..tensor import ShapeDtype, Tensor
 from . import array_indexing_kernels as indexing
 from .array_backend import ArrayBackend
 from .array_kernels import BoundKernel, bind_kernels
+from .memory_limit import checked_memory_limit
 
 __all__ = ["CudaBackend", "cuda_devices"]
 
@@ -70,11 +71,15 @@ class CudaBackend(ArrayBackend):
 
     Raises:
         NoAdapterError: CuPy is not installed, or there is no such device.
+        ArgumentError, DTypeError: an argument is none of these.
     """
 
     name = "cuda"
 
     def __init__(self, device: int = 0, *, memory_limit: int | None = None) -> None:
+        if not isinstance(device, (int, np.integer)):
+            raise DTypeError("CudaBackend", f"device is the number of a device, got {device!r}")
+        memory_limit = checked_memory_limit(memory_limit)
         found = cuda_devices()
         if not 0 <= device < len(found):
             raise NoAdapterError("cuda", f"there is no device {device}", f"found {len(found)}")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DTypeError
 from ..layout import Layout
 from ..tensor import ShapeDtype, Tensor
 from .array_backend import ArrayBackend
@@ -53,11 +53,16 @@ class CpuBackend(ArrayBackend):
         threads: how many threads matrix products may use.  Takes effect where the package
             ``threadpoolctl`` is installed (for the whole process, until ``close()``);
             otherwise it is advisory.
+
+    Raises:
+        ArgumentError, DTypeError: for fewer threads than 1, or what is no integer.
     """
 
     name = "cpu"
 
     def __init__(self, threads: int | None = None) -> None:
+        if threads is not None and not isinstance(threads, (int, np.integer)):
+            raise DTypeError("CpuBackend", f"threads is an integer or None, got {threads!r}")
         if threads is not None and threads < 1:
             raise ArgumentError("CpuBackend", f"threads must be at least 1, got {threads}")
         super().__init__(bind_kernels(np, {"reduce_sum": reduce_sum}))

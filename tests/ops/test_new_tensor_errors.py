@@ -56,6 +56,11 @@ REFUSED = {
     "name of a backend": (lambda: make_backend("tpu"), errors.ArgumentError, "backend: 'tpu'"),
     "object for a backend": (lambda: make_backend(5), errors.DTypeError, "backend: int"),
     "limits below 0": (lambda: tw.CacheLimits(-1), errors.ArgumentError, "CacheLimits"),
+    "threads in words": (lambda: tw.CpuBackend("two"), errors.DTypeError, "threads"),
+    "CUDA device by name": (lambda: tw.CudaBackend("first"), errors.DTypeError, "number"),
+    "CUDA memory in words": (
+        lambda: tw.CudaBackend(memory_limit="1GB"), errors.DTypeError, "memory_limit",
+    ),
     "threads below 1": (lambda: tw.CpuBackend(0), errors.ArgumentError, "threads"),
 }  # fmt: skip
 
