@@ -1,8 +1,4 @@
-"""The ``TENFERRO_*`` switches that are on or off, checked when a runtime is made.
-
-Variables with other values (``TENFERRO_BACKEND``, ``_ADAPTER``, ``_LIMITS``) are checked where
-they are read.
-"""
+"""The ``TENFERRO_*`` variables that have a fixed set of values, checked when a runtime is made."""
 
 from __future__ import annotations
 
@@ -10,12 +6,17 @@ import os
 
 from .errors import EnvironmentVariableError
 
-__all__ = ["FUSION", "SYNC", "check_switches", "switch"]
+__all__ = ["CHOICES", "FUSION", "SYNC", "check_all", "switch"]
 
 #: Wait for the device after each operation, so that a fault is raised where it happens.
 SYNC = "TENFERRO_SYNC"
 #: Kernel fusion.  There is none yet, so both values give the same program.
 FUSION = "TENFERRO_FUSION"
+
+CHOICES = {
+    "TENFERRO_BACKEND": ("webgpu", "cuda", "cpu"),
+    "TENFERRO_LIMITS": ("native", "browser"),
+}
 
 
 def switch(variable: str, default: bool = False) -> bool:
@@ -26,7 +27,11 @@ def switch(variable: str, default: bool = False) -> bool:
     return default if value == "" else value == "1"
 
 
-def check_switches() -> None:
-    """Raise EnvironmentVariableError if any switch has a value that is not understood."""
+def check_all() -> None:
+    """Raise EnvironmentVariableError for any value that is not understood, used here or not."""
     switch(SYNC)
     switch(FUSION, default=True)
+    for variable, choices in CHOICES.items():
+        value = os.environ.get(variable, "")
+        if value and value not in choices:
+            raise EnvironmentVariableError(variable, value, choices)

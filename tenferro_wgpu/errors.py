@@ -44,7 +44,21 @@ __all__ = [
 
 
 class TenferroError(Exception):
-    """Base class of every exception this library raises on purpose."""
+    """Base class of every exception this library raises on purpose.
+
+    Exceptions keep their message and fields when pickled, so they cross processes.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuild, (type(self), self.args, self.__dict__))
+
+
+def _rebuild(kind: type[TenferroError], args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    """An exception from its parts: its own constructor would write the message again."""
+    error = BaseException.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class ArgumentError(TenferroError, ValueError):

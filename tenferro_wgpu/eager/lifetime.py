@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..extension.cache import ExtensionCaches
     from .grad_slots import GradSlots
 
-__all__ = ["Lifetime"]
+__all__ = ["Lifetime", "call_in_forked_child"]
 
 #: ``with runtime:`` blocks that this thread or task is in, innermost last.
 _entered: ContextVar[tuple[Token[Any], ...]] = ContextVar("tenferro_entered", default=())
@@ -94,9 +94,8 @@ class Lifetime:
         Operations, uploads and new reads of other threads wait for the end of the block; a
         download that another thread has begun goes on.
         """
-        self._open("session")
         with self._lock:
-            yield self.backend
+            yield self._open("session")
 
     def with_backend(self, f: Callable[[Backend], Any]) -> Any:
         """Call `f` with the backend held, as in `session`, and return its result."""
@@ -123,5 +122,10 @@ def _after_fork_in_child() -> None:
         runtime._renew_locks()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+def call_in_forked_child(function: Callable[[], None]) -> None:
+    """Have `function` called in every forked child process, where fork exists."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+
+
+call_in_forked_child(_after_fork_in_child)

@@ -31,7 +31,7 @@ from .creating import Creating
 from .device import Device
 from .grad_slots import GradSlots, LiveNodes
 from .importing import import_array
-from .lifetime import Lifetime
+from .lifetime import Lifetime, call_in_forked_child
 from .maintenance import Maintenance, Observer
 from .state import grad_enabled, scoped_runtime
 from .tensor import EagerTensor, make_tensor
@@ -92,7 +92,7 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
             raise DTypeError("EagerRuntime", f"default_dtype must be float32 or float64: {default}")
         if ad_context is not None and not isinstance(ad_context, AdContext):
             raise DTypeError("EagerRuntime", f"ad_context must be an AdContext: {ad_context!r}")
-        environment.check_switches()
+        environment.check_all()
         synchronous = environment.switch(environment.SYNC)
         Lifetime.__init__(self)
         self._default_dtype = default
@@ -308,7 +308,16 @@ def _broadcast(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 _default: EagerRuntime | None = None
-_default_lock = threading.Lock()
+# Re-entrant: making a runtime logs, and a log handler may ask for the default runtime.
+_default_lock = threading.RLock()
+
+
+def _renew_default_lock() -> None:
+    global _default_lock
+    _default_lock = threading.RLock()
+
+
+call_in_forked_child(_renew_default_lock)
 
 
 def default_runtime() -> EagerRuntime:

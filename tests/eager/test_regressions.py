@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -318,3 +320,75 @@ def test_requires_grad_is_assignable(rt):
     assert x.tracks_grad
     x.requires_grad = False
     assert not x.requires_grad
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.ShapeError("add", "shapes differ", [(1, 2), (3,)]),
+        errors.AxisError("sum", "axis 3 is out of bounds", axis=3, ndim=2),
+        errors.DTypeError("exp", "no", (np.dtype("int32"),)),
+        errors.IndexOutOfBoundsError("take", index=7, axis=0, size=3),
+        errors.NonScalarGradError((2, 3)),
+        errors.RangeError("full", 300, np.dtype("uint8")),
+        errors.UnsupportedOperationError("sort", dtype="float32", backend="webgpu", hint="later"),
+        errors.TensorTooLargeError("add", 10, 5, "binding limit"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_exceptions_cross_processes(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
+
+
+def test_default_runtime_from_a_log_handler():
+    program = """
+import logging, os
+os.environ.pop("TENFERRO_BACKEND", None)
+import tenferro_wgpu as tw
+class Handler(logging.Handler):
+    def emit(self, record):
+        tw.default_runtime()
+logging.getLogger("tenferro_wgpu").addHandler(Handler())
+print(tw.zeros(2).tolist())
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60, capture_output=True)
+
+
+def test_grad_modes_are_reusable_and_decorate_coroutines(cpu):
+    x = cpu.variable_from([1.0])
+    mode = tw.no_grad()
+    for _ in range(2):
+        with mode:
+            assert not (x * 2.0).requires_grad
+    assert (x * 2.0).requires_grad
+
+    @tw.no_grad()
+    async def run():
+        return (x * 2.0).requires_grad
+
+    assert asyncio.run(run()) is False
+
+
+def test_a_session_on_a_closed_runtime_is_refused():
+    rt = tw.EagerRuntime("cpu")
+    refused, waiting = [], threading.Event()
+
+    def enter():
+        waiting.set()
+        try:
+            with rt.session():
+                pass
+        except errors.RuntimeClosedError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=enter)
+    with rt.session():
+        thread.start()
+        waiting.wait(30)
+        time.sleep(0.1)
+        rt.close()
+    thread.join(30)
+    assert refused
