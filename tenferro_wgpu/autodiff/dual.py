@@ -6,7 +6,7 @@ with itself and with the tape: primals may be tracked tensors or duals of an out
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,11 @@ class DualValue(Operators):
 
     def __len__(self) -> int:
         return len(self.primal)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a tensor of shape ()")
+        return (self[i] for i in range(self.shape[0]))
 
     def __float__(self) -> float:
         raise self._no_reading("float")
@@ -218,14 +223,14 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         interpreter = DualInterpreter(innermost([*values, *directions]), level)
         out = f(*(DualValue(interpreter, x, t) for x, t in zip(values, directions, strict=True)))
     if isinstance(out, (tuple, list)):
-        pairs = [_split(interpreter, one) for one in out]
+        pairs = [_split(interpreter, one, values[0]) for one in out]
         make = getattr(type(out), "_make", type(out))  # a named tuple takes no iterable
         return make([p for p, _ in pairs]), make([t for _, t in pairs])
-    return _split(interpreter, out)
+    return _split(interpreter, out, values[0])
 
 
-def _split(interpreter: DualInterpreter, out: Any) -> tuple[Value, Value]:
-    value = lift("jvp", out)
+def _split(interpreter: DualInterpreter, out: Any, primal: Value) -> tuple[Value, Value]:
+    value = lift("jvp", out, primal)
     if isinstance(value, DualValue) and value.interpreter is interpreter:
         return value.primal, value.tangent
     return value, constant_like(value, 0)

@@ -58,11 +58,14 @@ def is_scalar(x: Any) -> bool:
     return isinstance(x, SCALARS)
 
 
-def lift(op: str, x: Any) -> Value:
-    """`x` itself if it is a tensor; a scalar becomes a constant of the default runtime."""
+def lift(op: str, x: Any, anchor: Value | None = None) -> Value:
+    """`x` itself if it is a tensor; a scalar becomes a constant in the world of `anchor`.
+
+    Without an anchor the world is the default runtime's.
+    """
     if isinstance(x, Value):
         return x
-    return _lift_all(op, (x,))[0]
+    return _lift_all(op, (x,) if anchor is None else (anchor, x))[-1]
 
 
 def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:

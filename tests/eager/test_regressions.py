@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextvars
 import gc
 import os
@@ -40,6 +41,16 @@ def test_control_flow_inside_jvp_looks_at_the_primal(cpu):
     for read in (float, lambda x: x.item(), lambda x: x.numpy()):
         with pytest.raises(errors.DTypeError, match="detach"):
             tw.jvp(lambda x, read=read: x * read(x), (one,), (one,))
+
+
+def test_jvp_of_unusual_results(cpu):
+    Pair = collections.namedtuple("Pair", "first second")
+    one = cpu.constant_from(1.0)
+    values, tangents = tw.jvp(lambda x: Pair(x * 2.0, 5.0), (one,), (one,))
+    assert isinstance(values, Pair) and values.second.runtime is cpu
+    assert (tangents.first.item(), tangents.second.item()) == (2.0, 0.0)
+    with pytest.raises(TypeError, match="iteration"):
+        tw.jvp(lambda x: sum(x), (one,), (one,))
 
 
 def test_backward_while_another_thread_holds_a_session(rt):
