@@ -102,7 +102,7 @@ def test_timed_submission_gives_one_duration_each(device):
     if "timestamp-query" not in driver.features:
         pytest.skip("no timestamps on this adapter")
     raws, command = _raw_add(driver, vectors=5)
-    durations = driver.submit_timed([command, command])
+    durations = driver.finish_timed(driver.submit_timed([command, command]))
     assert len(durations) == 2
     assert all(0 <= duration < 10**10 for duration in durations)
     (found,) = driver.finish_read(driver.begin_read((), [ReadRequest(raws[2], 0, 4)]))

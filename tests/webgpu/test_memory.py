@@ -132,25 +132,19 @@ def test_a_trimmed_buffer_that_the_open_batch_names_lives_until_the_submit():
     assert driver.alive == {}
 
 
-def test_out_of_memory_empties_the_pool_waits_and_retries_once():
+def test_out_of_memory_empties_the_pool_first():
     driver = CountingDriver(capacity=4 * 65536)
     pool, _ = make_pool(driver)
-    waits = []
-
-    def wait():
-        waits.append(None)
-        pool.next_batch()
-
-    pool.on_exhausted = wait
     kept = [pool.allocate(65536)]
     freed = [pool.allocate(65536) for _ in range(3)]
     del freed
-    kept.append(pool.allocate(3 * 65536))
-    assert len(waits) == 1
     with pytest.raises(DeviceOutOfMemoryError, match="matmul") as caught:
+        pool.allocate(3 * 65536, "matmul")
+    assert caught.value.nbytes == 3 * 65536
+    pool.next_batch()
+    kept.append(pool.allocate(3 * 65536))
+    with pytest.raises(DeviceOutOfMemoryError, match="matmul"):
         pool.allocate(65536, "matmul")
-    assert caught.value.nbytes == 65536
-    assert len(waits) == 2
     kept.clear()
     assert pool.allocate(65536).size == 65536
 

@@ -67,6 +67,14 @@ class Pipeline:
         self.label = label
         self.wgsl = wgsl
 
+    def padded(self, params: bytes, operation: str) -> bytes:
+        """A parameter block of the size that the module declares; ValueError if it is longer."""
+        if len(params) > self.params_size:
+            raise ValueError(
+                f"{operation}: {len(params)} bytes of params; {self.label} takes {self.params_size}"
+            )
+        return params.ljust(self.params_size, b"\0")
+
     def __repr__(self) -> str:
         return f"<Pipeline {self.label!r} {'/'.join(self.bindings)} {self.params_space}>"
 

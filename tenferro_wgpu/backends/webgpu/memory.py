@@ -43,6 +43,10 @@ def size_class(nbytes: int) -> int:
     return (nbytes + 65535) & ~65535
 
 
+class DeviceFullError(DeviceOutOfMemoryError):
+    """No memory now; perhaps some once submitted work is done.  The queue waits and retries."""
+
+
 class Slot:
     """One device buffer.  Belongs to at most one live handle at a time."""
 
@@ -127,8 +131,6 @@ class BufferPool:
         self._returned = 0
         #: Called with a handle's id when its slot comes back; set while failed handles exist.
         self.on_returned: Callable[[int], None] | None = None
-        #: Called when memory is exhausted: must flush and wait so that submitted work lets go.
-        self.on_exhausted: Callable[[], None] | None = None
 
     def allocate(self, nbytes: int, operation: str = "allocate") -> Buffer:
         """A buffer for a dispatch to write.  Its content is undefined.
@@ -200,12 +202,9 @@ class BufferPool:
             self._make_room(size, operation)
         try:
             raw = self._driver.create_buffer(size)
-        except DeviceOutOfMemoryError:
-            self._empty_after_wait()
-            try:
-                raw = self._driver.create_buffer(size)
-            except DeviceOutOfMemoryError as error:
-                raise DeviceOutOfMemoryError(operation, size, "the device is full") from error
+        except DeviceOutOfMemoryError as error:
+            self.trim()
+            raise DeviceFullError(operation, size, "the device is full") from error
         self._created += 1
         self._held_bytes += size
         slot = Slot(raw, size, self.give_back)
@@ -222,12 +221,6 @@ class BufferPool:
             raise DeviceOutOfMemoryError(
                 operation, size, f"the memory limit is {limit:,} bytes and {live:,} are in use"
             )
-
-    def _empty_after_wait(self) -> None:
-        self.trim()
-        if self.on_exhausted is not None:
-            self.on_exhausted()
-        self.trim()
 
     @property
     def live_bytes(self) -> int:

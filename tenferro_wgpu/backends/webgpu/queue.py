@@ -71,24 +71,36 @@ class Queue(Recorder):
 
         Reads of the outputs and of what was computed from them, and the next ``synchronize``,
         then raise ``IndexOutOfBoundsError`` naming ``operation``, and axis and size if given.
+        With ``TENFERRO_SYNC=1`` this call does.
         """
         if len(self._checks.unsettled) >= MAX_UNSETTLED and sys.platform != "emscripten":
             self._look_now()
+        if self._checks.is_full:
+            self._add_page(operation)
         with self._lock:
-            if self._checks.is_full:
-                zeros = np.zeros(RECORDS_PER_PAGE * RECORD_BYTES, np.uint8)
-                self._checks.add_page(self.upload(zeros, operation))
+            if self._checks.is_full:  # other threads were faster
+                self._add_page(operation)
             check, page, record = self._checks.note(operation, axes, sizes)
             block = bytearray(params)
             pack_into("<I", block, 4 * RECORD_WORD, record)
             recorded = self._dispatches + len(self._commands)
+            self._locked_by = threading.get_ident()
             try:
                 self.dispatch(
                     pipeline, (*bindings, page), bytes(block), workgroups, operation, outputs
                 )
             finally:
+                self._locked_by = 0
                 if self._dispatches + len(self._commands) == recorded:
                     self._checks.settle((check,))
+        self._wait_for_batches()
+        if self._synchronous:
+            self.synchronize()
+
+    def _add_page(self, operation: str) -> None:
+        page = self.upload(np.zeros(RECORDS_PER_PAGE * RECORD_BYTES, np.uint8), operation)
+        with self._lock:
+            self._checks.add_page(page)
 
     def _look_now(self) -> None:
         """Wait for the device and settle every check; nothing is raised but a lost device."""
@@ -117,6 +129,7 @@ class Queue(Recorder):
                     page, offset = self._checks.record_of(fault.check)
                     self._write(page, offset, memoryview(bytes(RECORD_BYTES)), "index checks")
             self._checks.settle(look.checks)
+        self._wait_for_batches()
 
     # ----- waiting
 
@@ -186,6 +199,7 @@ class Queue(Recorder):
             return np.empty(0, np.uint8)
         with self._lock:
             token, look = self._begin_read(buffer, offset, nbytes)
+        self._wait_for_batches()
         try:
             arrays = self._driver.finish_read(token)
         except DeviceLostError as error:
@@ -198,6 +212,7 @@ class Queue(Recorder):
             return self.read(buffer, offset, nbytes)
         with self._lock:
             token, look = self._begin_read(buffer, offset, nbytes)
+        self._wait_for_batches()
         try:
             arrays = await self._driver.finish_read_async(token)
         except DeviceLostError as error:
@@ -226,6 +241,7 @@ class Queue(Recorder):
         """
         with self._lock:
             token, look = self._begin_read(None, 0, 0)
+        self._wait_for_batches()
         try:
             if token is None:
                 self._driver.wait()
@@ -238,6 +254,7 @@ class Queue(Recorder):
         """``synchronize`` without blocking the thread."""
         with self._lock:
             token, look = self._begin_read(None, 0, 0)
+        self._wait_for_batches()
         try:
             if token is None:
                 await self._driver.wait_async()

@@ -5,14 +5,14 @@ buffers, pipelines and operation names, but not tensors, dtypes or WGSL.
 
 Everything that would make the driver refuse a batch is checked before recording.  If it refuses
 one all the same, ``recovery`` finds the command to blame, its results become failed buffers, and
-the rest runs.  One lock guards recording; it is held while waiting for the device only when
-memory is exhausted, while profiling, and with ``TENFERRO_SYNC=1``.
+the rest runs.  One lock guards recording; nobody holds it while waiting for the device: what must
+be waited for (exhausted memory, profiling, ``TENFERRO_SYNC=1``) is, once it is released.
 """
 
 from __future__ import annotations
 
-import os
 import threading
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -23,12 +23,18 @@ from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.device import Device
 from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, Command
 from tenferro_wgpu.backends.webgpu.faults import IndexChecks
-from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer, BufferPool, Slot
+from tenferro_wgpu.backends.webgpu.memory import (
+    DEFAULT_POOL_LIMIT,
+    Buffer,
+    BufferPool,
+    DeviceFullError,
+    Slot,
+)
 from tenferro_wgpu.backends.webgpu.recovery import fresh, submit_in_halves
+from tenferro_wgpu.environment import SYNC, switch
 from tenferro_wgpu.errors import (
     DeviceLostError,
     DeviceOutOfMemoryError,
-    EnvironmentVariableError,
     IndexOutOfBoundsError,
     RuntimeClosedError,
     TenferroError,
@@ -71,10 +77,9 @@ class Recorder:
         self._pool = BufferPool(
             device.driver, self._forget_groups, pool_limit=pool_limit, memory_limit=memory_limit
         )
-        self._pool.on_exhausted = self._flush_and_wait
         self._allocate = self._pool.allocate
         self._group_limit = device.limits.max_compute_workgroups_per_dimension
-        self._synchronous = _synchronous()
+        self._synchronous = switch(SYNC)
         self._first_batch = MAX_BATCH if device.is_cpu else FIRST_BATCH
         if self._synchronous:
             self._first_batch = 1
@@ -93,6 +98,10 @@ class Recorder:
         self._groups_built = self._pipelines_built = 0
         #: Set to profile: batches then run one pass per dispatch, waited for, with timestamps.
         self.profile_hook: ProfileHook | None = None
+        #: Submitted batches to wait for outside the lock, each with its hook and timing.
+        self._awaited: deque[tuple[list[Command], ProfileHook | None, Any]] = deque()
+        #: The thread that keeps the lock over several calls; it waits afterwards.
+        self._locked_by = 0
 
     # ----- memory
 
@@ -107,8 +116,13 @@ class Recorder:
             if self._suspicious:
                 self._check_usable(operation)
             return self._allocate(nbytes, operation)
+        except DeviceFullError:
+            pass
         finally:
             self._release()
+        self._wait_for_memory()
+        with self._lock:
+            return self._allocate(nbytes, operation)
 
     def upload(self, array: np.ndarray, operation: str = "upload") -> Buffer:
         """A new buffer with the bytes of a C-contiguous array (copied before this returns)."""
@@ -118,6 +132,13 @@ class Recorder:
             padded = np.zeros(nbytes + 3 & ~3, np.uint8)
             padded[:nbytes] = flat
             flat = padded
+        try:
+            return self._upload(flat, nbytes, operation)
+        except DeviceFullError:
+            self._wait_for_memory()
+        return self._upload(flat, nbytes, operation)
+
+    def _upload(self, flat: np.ndarray, nbytes: int, operation: str) -> Buffer:
         with self._lock:
             if self._suspicious:
                 self._check_usable(operation)
@@ -136,14 +157,20 @@ class Recorder:
             self._driver.write_buffer(buffer.slot.raw, offset, data)
         except DeviceLostError as error:
             raise self._note_lost(error, operation) from error
-        except DeviceOutOfMemoryError:
+        except DeviceOutOfMemoryError as error:
             self._pool.trim()
-            self._flush_and_wait()
+            raise DeviceFullError(operation, data.nbytes, "staging memory") from error
+
+    def _wait_for_memory(self) -> None:
+        """Let submitted work finish and its memory go; called without the lock."""
+        with self._lock:
+            self._flush()
+            # Also when there was nothing to flush: trimmed buffers go between batches.
+            self._pool.next_batch()
+        self._wait_for_batches()
+        self._driver.wait()
+        with self._lock:
             self._pool.trim()
-            try:
-                self._driver.write_buffer(buffer.slot.raw, offset, data)
-            except DeviceOutOfMemoryError as error:
-                raise DeviceOutOfMemoryError(operation, data.nbytes, "staging memory") from error
 
     # ----- recording
 
@@ -211,7 +238,7 @@ class Recorder:
                     return
                 raise ValueError(f"{operation}: {workgroups} workgroups; the limit is {limit} each")
             if len(params) != pipeline.params_size:
-                params = _padded(params, pipeline, operation)
+                params = pipeline.padded(params, operation)
             if len(outputs) == 1:
                 slot = outputs[0].slot
                 owners: tuple[Any, ...] = (slot, slot.holder)
@@ -219,13 +246,14 @@ class Recorder:
                 owners = _owners(outputs)
             commands = self._commands
             commands.append((pipeline.raw, group, params, workgroups, operation, key, owners))
-            if (
-                len(commands) >= self._threshold
-                or self._pool.allocated_bytes >= self._flush_at_bytes
-            ):
-                self._flush()
+            pool = self._pool
+            if len(commands) < self._threshold and pool.allocated_bytes < self._flush_at_bytes:
+                return
+            self._flush()
         finally:
             self._release()
+        if self._awaited and self._locked_by != threading.get_ident():
+            self._wait_for_batches()
 
     def _bind(
         self, key: tuple[Any, ...], pipeline: Pipeline, bindings: Sequence[Buffer], operation: str
@@ -291,6 +319,7 @@ class Recorder:
             if self._suspicious:
                 self._check_usable("flush")
             self._flush()
+        self._wait_for_batches()
 
     def _start_batch(self) -> list[Command]:
         """Take the recorded commands for submission and open the next batch."""
@@ -310,12 +339,13 @@ class Recorder:
             self._check_usable(self._commands[0][4])
         commands = self._start_batch()
         try:
-            if self.profile_hook is not None:
-                self._submit_timed(commands, self.profile_hook)
+            hook = self.profile_hook
+            if hook is not None:
+                self._awaited.append((commands, hook, self._driver.submit_timed(commands)))
             else:
                 self._driver.submit(commands)
-            if self._synchronous:
-                self._driver.wait()
+                if self._synchronous:
+                    self._awaited.append((commands, None, None))
         except DeviceLostError as error:
             raise self._note_lost(error, commands[0][4]) from error
         except (BatchRejectedError, DeviceOutOfMemoryError):
@@ -323,10 +353,25 @@ class Recorder:
         finally:
             self._pool.next_batch()
 
-    def _submit_timed(self, commands: list[Command], hook: ProfileHook) -> None:
-        durations: Sequence[int | None] = self._driver.submit_timed(commands)
-        for command, duration in zip(commands, durations or [None] * len(commands), strict=True):
-            hook(command[4], duration)
+    def _wait_for_batches(self) -> None:
+        """Wait for the submitted batches that want it; called without the lock."""
+        while self._awaited:
+            try:
+                commands, hook, token = self._awaited.popleft()
+            except IndexError:  # another thread waits for it
+                return
+            durations: Sequence[int | None] = ()
+            try:
+                if hook is None:
+                    self._driver.wait()
+                else:
+                    durations = self._driver.finish_timed(token)
+            except DeviceLostError as error:
+                raise self._note_lost(error, commands[0][4]) from error
+            if hook is not None:
+                unknown = [None] * len(commands)
+                for command, duration in zip(commands, durations or unknown, strict=True):
+                    hook(command[4], duration)
 
     def _recover(self, commands: list[Command]) -> None:
         try:
@@ -350,28 +395,6 @@ class Recorder:
             self._pool.on_returned = None
             self._suspicious = self._closed is not None or self.device.lost is not None
 
-    def _flush_and_wait(self) -> None:
-        self._flush()
-        # Also when there was nothing to flush: trimmed buffers are released between batches.
-        self._pool.next_batch()
-        self._driver.wait()
-
 
 def _owners(outputs: Sequence[Buffer]) -> tuple[Any, ...]:
     return tuple([part for output in outputs for part in (output.slot, output.id)])
-
-
-def _padded(params: bytes, pipeline: Pipeline, operation: str) -> bytes:
-    size = pipeline.params_size
-    if len(params) > size:
-        raise ValueError(
-            f"{operation}: {len(params)} bytes of params; {pipeline.label} takes {size}"
-        )
-    return params.ljust(size, b"\0")
-
-
-def _synchronous() -> bool:
-    value = os.environ.get("TENFERRO_SYNC", "")
-    if value not in ("", "0", "1"):
-        raise EnvironmentVariableError("TENFERRO_SYNC", value, ("0", "1"))
-    return value == "1"

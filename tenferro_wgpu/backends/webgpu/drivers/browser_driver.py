@@ -196,9 +196,11 @@ class BrowserDriver:
             if number:
                 self._device.endRead(number)
 
-    def submit_timed(self, commands: Sequence[Command]) -> list[int]:
+    def submit_timed(self, commands: Sequence[Command]) -> None:
         """Submits without timing: browsers round GPU timestamps to 0.1 ms, so most would be 0."""
         self.submit(commands)
+
+    def finish_timed(self, token: None) -> list[int]:
         return []
 
     def take_late_errors(self) -> list[str]:

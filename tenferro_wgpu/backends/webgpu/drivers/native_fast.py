@@ -280,6 +280,9 @@ class FastNativeDriver(NativeDriver):
             lib.wgpuComputePassEncoderSetImmediates(handle, 0, params, len(params))
         lib.wgpuComputePassEncoderDispatchWorkgroups(handle, x, y, z)
 
+    def _raw(self, buffer: Any) -> Any:
+        return buffer._internal
+
     # ----- reading
 
     def _create_staging(self, size: int) -> Any:

@@ -320,12 +320,11 @@ class NativeDriver:
 
     # ----- timing, waiting, closing
 
-    def submit_timed(self, commands: Sequence[Command]) -> list[int]:
+    def submit_timed(self, commands: Sequence[Command]) -> Any:
         """See ``Driver.submit_timed``."""
         if "timestamp-query" not in self.features or not commands:
             self.submit(commands)
-            self.wait()
-            return []
+            return None
         usage = self.wgpu.BufferUsage
         count = 2 * len(commands)
         with self._guard("submit_timed"), self.lock:
@@ -347,9 +346,20 @@ class NativeDriver:
                 compute_pass.end()
             encoder.resolve_query_set(queries, 0, count, resolved, 0)
             self._queue.submit([encoder.finish()])
-            stamps = np.frombuffer(self._queue.read_buffer(resolved), np.uint64)
+            return self.begin_read((), [ReadRequest(self._raw(resolved), 0, 8 * count)])
+
+    def _raw(self, buffer: Any) -> Any:
+        """A buffer of wgpu-py as this driver's reads take it."""
+        return buffer
+
+    def finish_timed(self, token: Any) -> list[int]:
+        """See ``Driver.finish_timed``."""
+        if token is None:
+            self.wait()
+            return []
+        (stamps,) = self.finish_read(token)
         # wgpu-native's timestamps count nanoseconds on the adapters measured (period 1).
-        return [int(end) - int(begin) for begin, end in stamps.reshape(-1, 2)]
+        return [int(end) - int(begin) for begin, end in stamps.view(np.uint64).reshape(-1, 2)]
 
     def _encode_public(self, compute_pass: Any, command: Command, uniform_offset: int) -> None:
         self._encode_command(compute_pass, command, uniform_offset)

@@ -206,10 +206,13 @@ class Driver(Protocol):
     async def finish_read_async(self, token: Any) -> list[np.ndarray]:
         """``finish_read`` for platforms that cannot block."""
 
-    def submit_timed(self, commands: Sequence[Command]) -> list[int]:
-        """Run each command in a pass of its own and return the GPU nanoseconds of each.
+    def submit_timed(self, commands: Sequence[Command]) -> Any:
+        """Submit each command in a pass of its own; does not wait.  Raises as ``submit``."""
 
-        Waits.  Only with the feature "timestamp-query".
+    def finish_timed(self, token: Any) -> list[int]:
+        """Wait for what ``submit_timed`` submitted; the GPU nanoseconds of each command.
+
+        The list is empty without the feature "timestamp-query".
         """
 
     def take_late_errors(self) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
-    CPU_LOOP,
+    LONGEST_LOOP,
     WORKGROUP,
     Launcher,
     workgroup_count,
@@ -133,16 +133,13 @@ def _merged(
     return extents[0], tuple(own[0] for own in merged)
 
 
-def plan_contraction(
-    work: Matrices, largest: int, packable: bool, *, is_cpu: bool = False
-) -> ContractionPlan:
+def plan_contraction(work: Matrices, largest: int, packable: bool) -> ContractionPlan:
     """Choose tile, loads and splits of a non-empty product with K > 0.
 
     Args:
         work: the matrices.
         largest: largest tile side of the dialect.
         packable: whether four elements may be loaded at once.
-        is_cpu: whether the device is a software renderer, whose loops must not be long.
     """
     rows = _tile_side(work.m, largest)
     columns = _tile_side(work.n, largest)
@@ -165,8 +162,7 @@ def plan_contraction(
     splits = 1
     if tiles < BUSY // 8:
         splits = max(1, min(-(-BUSY // tiles), work.k // SHORTEST_SPLIT))
-    if is_cpu:
-        splits = max(splits, -(-work.k // CPU_LOOP))
+    splits = max(splits, -(-work.k // LONGEST_LOOP))
     chunk = 4 * -(-work.k // (4 * splits))
     splits = -(-work.k // chunk)
     walk: Walk = "linear"
@@ -278,8 +274,7 @@ def _in_matrix_order(
 def _prepare(
     launcher: Launcher, work: Matrices, T: Dialect
 ) -> tuple[ContractionPlan, Any, tuple[int, int, int]]:
-    largest = LARGEST_TILE.get(T.name, 1)
-    plan = plan_contraction(work, largest, T.words == 1, is_cpu=launcher.is_cpu)
+    plan = plan_contraction(work, LARGEST_TILE.get(T.name, 1), T.words == 1)
     structure = {
         "rows": plan.rows,
         "columns": plan.columns,

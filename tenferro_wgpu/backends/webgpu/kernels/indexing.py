@@ -2,8 +2,9 @@
 
 Windows of extents `slice_sizes` start at ``indices[..., j]`` on axis ``axes[j]`` and at 0 on the
 other axes. With mode "raise" the kernels report bad indices to the queue; nothing waits for it.
-Scatter-add sorts its entries by target row and adds each row's updates in their own order, so
-that collisions are exact and deterministic for every dtype, with or without atomics.
+Scatter-add sorts its entries by target row and adds each row's updates in their own order (many
+of them block by block), so that collisions are exact and deterministic for every dtype, with or
+without atomics.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
-    CPU_LOOP,
     WORKGROUP,
     Launcher,
     accesses,
@@ -30,6 +30,8 @@ from tenferro_wgpu.layout import Layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 MODES = ("raise", "clip", "wrap", "fill")
+#: The most entries of a scatter that one invocation adds one by one, in NumPy's order.
+LONGEST_ROW = 4096
 _INDEX_DTYPES = ("int32", "uint32", "int64")
 
 
@@ -171,29 +173,64 @@ def launch_scatter_add(
     entries = prod(indices.shape[:-1]) * window
     keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries)
     keys = sort_pairs(launcher, keys, entries, name)
-    result = launcher.contiguous(x, name)
+    result = launcher.empty(outputs[0], name)
+    target = launcher.contiguous(x, name)
     T = launcher.dialect(x.dtype)
     segments = target_segments(x.shape, axes, slice_sizes)
-    # A row may have every entry; what one dispatch leaves the next one adds.
-    longest = CPU_LOOP if launcher.is_cpu else entries
-    block = [0, result.size, entries, prod(slice_sizes[axis] for axis in inner_axes), 0, longest]
+    columns = prod(slice_sizes[axis] for axis in inner_axes)
+    length = block_length(entries)
+    sums: tuple[Any, ...] = ()
+    if length:
+        sums = (_block_sums(launcher, name, rows, keys, entries // length, columns, length),)
+    block = [0, result.size, entries, columns, length]
     for _, extent, extent_of_window in segments:
         block += [extent, extent_of_window]
     kinds = tuple(kind for kind, _, _ in segments)
     pipeline = launcher.pipeline(
         "indexing/scatter_sum",
-        (T.name, kinds),
-        {"T": T, "segments": kinds},
-        bindings=("read", "read", "read", "read_write"),
+        (T.name, kinds, length > 0),
+        {"T": T, "segments": kinds, "blocked": length > 0},
+        bindings=accesses(3 + len(sums), 1),
         params_words=len(block),
     )
     groups = launcher.groups(workgroup_count(result.size, WORKGROUP))
-    for skipped in range(0, entries, longest):
-        target, result = result, launcher.empty(outputs[0], name)
-        block[4] = skipped
-        buffers = (target.handle, rows.handle, keys, result.handle)
-        launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (result.handle,))
+    buffers = (target.handle, rows.handle, keys, *sums, result.handle)
+    launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (result.handle,))
     return (result,)
+
+
+def block_length(entries: int) -> int:
+    """Entries of a block, all of which one row may have, or 0 where no blocks are needed.
+
+    One invocation adds a block; another adds less than two blocks and all the sums of blocks.
+    The root of half the entries makes the latter fewest.
+    """
+    if entries <= LONGEST_ROW:
+        return 0
+    length = 1
+    while 2 * length * length < entries:
+        length *= 2
+    return length
+
+
+def _block_sums(
+    launcher: Launcher, name: str, rows: Tensor, keys: Any, blocks: int, columns: int, length: int
+) -> Any:
+    """Queue the sums of whole blocks of sorted entries, shape (blocks, columns)."""
+    T = launcher.dialect(rows.dtype)
+    block = (0, blocks * columns, length, columns)
+    sums = launcher.empty_buffer(launcher.nbytes(blocks * columns, rows.dtype), name)
+    pipeline = launcher.pipeline(
+        "indexing/scatter_blocks",
+        (T.name,),
+        {"T": T},
+        bindings=accesses(2, 1),
+        params_words=len(block),
+    )
+    groups = launcher.groups(workgroup_count(blocks * columns, WORKGROUP))
+    buffers = (rows.handle, keys, sums)
+    launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (sums,))
+    return sums
 
 
 def target_segments(

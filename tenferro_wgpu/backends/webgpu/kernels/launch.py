@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 #: Invocations per workgroup of kernels without workgroup memory.
 WORKGROUP = 64
-#: The most iterations of one invocation's loops on a software adapter.  llvmpipe ends every loop
-#: of an invocation after 65,535 iterations in all, without a word; this leaves room for nesting.
-CPU_LOOP = 32768
+#: The most iterations of an invocation's longest loop.  llvmpipe ends every loop of an invocation
+#: after 65,535 iterations in all, without a word; this leaves room for nested and shorter loops.
+#: Plans keep to it on every adapter: a browser does not tell which one it has.
+LONGEST_LOOP = 32768
 PLAN_LIMIT = 4096
 CONSTANT_LIMIT = 512
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
-    CPU_LOOP,
+    LONGEST_LOOP,
     WORKGROUP,
     Launcher,
     accesses,
@@ -170,8 +170,7 @@ def _divided(step: ReductionStep, is_cpu: bool) -> ReductionStep:
         lanes = 256 if step.count >= 1024 else 64
         wanted, shortest = ROW_WORKGROUPS, SHORTEST_LANE * lanes
     splits = min(-(-wanted // step.outputs), step.count // shortest)
-    if is_cpu:
-        splits = max(splits, -(-step.count // CPU_LOOP))
+    splits = max(splits, -(-step.count // (LONGEST_LOOP * lanes)))
     if splits <= 1:
         return replace(step, lanes=lanes)
     chunk = -(-step.count // splits)
