@@ -1,8 +1,8 @@
 """Differentiable programs with inputs: every adapter and every derivative test runs these rows.
 
 A function takes tensors and returns one tensor; it names no runtime.  Inputs are float64 or
-complex128 arrays that stay away from kinks (those are in ``tests/derivatives/test_edges.py``),
-but products see zeros.
+complex128 arrays that stay away from kinks (those are in
+``tests/derivatives/test_derivative_edges.py``), but products see zeros.
 """
 
 from __future__ import annotations
