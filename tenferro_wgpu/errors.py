@@ -76,8 +76,11 @@ class RangeError(TenferroError, OverflowError):
         self.op = op
         self.value = value
         self.dtype = dtype
+        shown = value
+        if isinstance(value, int) and value.bit_length() > 128:
+            shown = f"an integer of {value.bit_length()} bits"  # Python refuses to print long ones
         super().__init__(
-            f"{op}: {value} is out of range for {dtype}; use a wider dtype, or astype(...) first"
+            f"{op}: {shown} is out of range for {dtype}; use a wider dtype, or astype(...) first"
         )
 
 

@@ -161,7 +161,8 @@ def _on_host(
     if nbytes > sys.maxsize:
         raise TensorTooLargeError(op, nbytes, sys.maxsize, "address space")
     try:
-        return make()
+        with np.errstate(all="ignore"):
+            return make()
     except MemoryError as error:
         raise DeviceOutOfMemoryError(op, nbytes, "on the host") from error
 
@@ -199,6 +200,8 @@ def arange(
         )
     except OverflowError:
         raise RangeError("arange", f"the range {bounds}", target) from None
+    except TypeError as error:  # NumPy has no ranges of bools beyond two
+        raise DTypeError("arange", str(error), (target,)) from None
     return runtime.array(array)
 
 

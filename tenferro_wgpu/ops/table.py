@@ -72,7 +72,7 @@ def _documented(doc: str, arguments: Sequence[str], kinds: str) -> str:
     """`doc` with what follows from the kinds and the number of operands, before its example."""
     takes, refuses = _DTYPES[kinds]
     several = len(arguments) > 1
-    what = "tensors or scalars whose shapes broadcast" if several else "a tensor of any shape, or a scalar"
+    what = "tensors or scalars whose shapes broadcast" if several else "a tensor of any shape"
     also = f", and for {refuses}" if refuses else ""
     lines = [
         "Args:",

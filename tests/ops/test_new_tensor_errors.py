@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,10 @@ REFUSED = {
     "arange to text": (lambda: tw.arange("3"), errors.DTypeError, "real"),
     "arange below 0 of uint32": (
         lambda: tw.arange(-3, 3, dtype=tw.uint32), errors.RangeError, "uint32",
+    ),
+    "arange of bools": (lambda: tw.arange(0, 5, dtype=bool), errors.DTypeError, "arange"),
+    "a scalar too long to print": (
+        lambda: tw.ones(2) + 10**5000, errors.RangeError, "an integer of 16610 bits",
     ),
     "linspace past memory": (
         lambda: tw.linspace(0.0, 1.0, 10**13), errors.DeviceOutOfMemoryError, "linspace",
@@ -78,6 +84,12 @@ def test_elements_past_memory(rt, shape):
         tw.zeros(shape).numpy()
     with pytest.raises((errors.DeviceOutOfMemoryError, errors.TensorTooLargeError)):
         tw.zeros(shape) + 1
+
+
+def test_infinite_bounds_warn_nobody(cpu):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(tw.linspace(0.0, np.inf, 3).numpy()[0])
 
 
 def test_lengths_and_values_are_numpys(cpu):
