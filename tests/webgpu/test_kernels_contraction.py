@@ -8,6 +8,7 @@ from kernel_support import sample, strided
 
 from tenferro_wgpu.backends.webgpu.kernels.contraction import (
     Matrices,
+    Operand,
     in_memory_order,
     matrices,
     plan_contraction,
@@ -108,13 +109,33 @@ def test_long_contractions_are_split(kernels, dtype):
 
 def test_long_contractions_of_many_results(kernels):
     rows, columns = 8200, 1
-    # A software adapter ends long loops early: each invocation must have a part of them.
+    # llvmpipe ends long loops early: each invocation must have a part of them.
     x, y = kernels.constant(1, "f4", (rows, 70_001)), kernels.constant(1, "f4", (70_001, columns))
     found = kernels.run(
         "dot_general", x, y, shape=(rows, columns), dtype="f4",
         contracting=((1,), (0,)), batch=((), ()),
     )  # fmt: skip
     assert (found == 70_001).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("size", [70_000, 200_000, 1_000_000])
+@pytest.mark.parametrize("rows, columns", [(1, 1), (3, 2)])
+def test_very_long_contractions(kernels, dtype, size, rows, columns):
+    x, y = sample("int32", (rows, size)) % 3, sample("int32", (size, columns), 1) % 3
+    found = kernels.run(
+        "dot_general", x.astype(dtype), y.astype(dtype), shape=(rows, columns), dtype=dtype,
+        contracting=((1,), (0,)), batch=((), ()),
+    )  # fmt: skip
+    np.testing.assert_array_equal(found, x @ y)
+
+
+@pytest.mark.parametrize("k", [70_000, 10**6, 10**8])
+def test_plans_have_no_long_loop(k):
+    operand = Operand(0, 0, 1, 0)
+    for m, n in [(1, 1), (3, 2), (4096, 4096)]:
+        plan = plan_contraction(Matrices(1, m, n, k, operand, operand), 8, True)
+        assert -(-k // plan.splits) <= 32768
 
 
 def test_batches_beyond_65535(kernels):

@@ -9,7 +9,12 @@ import pytest
 from kernel_support import sample, strided
 
 from tenferro_wgpu.backends import array_indexing_kernels as reference
-from tenferro_wgpu.backends.webgpu.kernels.indexing import target_segments, window_axes
+from tenferro_wgpu.backends.webgpu.kernels.indexing import (
+    LONGEST_ROW,
+    block_length,
+    target_segments,
+    window_axes,
+)
 from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
 from tenferro_wgpu.errors import (
     DTypeError,
@@ -93,16 +98,40 @@ def test_scatter_add_of_many_collisions(kernels, dtype):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_scatter_add_of_more_collisions_than_a_loop_may_have(kernels):
-    # A software adapter ends long loops early.
-    count = 100_003
+@pytest.mark.parametrize("count", [70_001, 200_003, 1_000_000])
+def test_scatter_add_of_more_collisions_than_a_loop_may_have(kernels, count):
+    # llvmpipe ends the loops of an invocation after 65,535 iterations, silently.
     rows, updates = np.ones((count, 1), "i4"), np.ones((count, 1), "f4")
     rows[::50_000] = 2
+    others = len(rows[::50_000])
     found = kernels.run(
         "scatter_add", np.zeros(4, "f4"), rows, updates, shape=(4,), dtype="f4",
         axes=(0,), mode="clip",
     )  # fmt: skip
-    np.testing.assert_array_equal(found, [0, count - 3, 3, 0])
+    np.testing.assert_array_equal(found, [0, count - others, others, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_scatter_add_of_long_rows_in_blocks(kernels, dtype):
+    random = np.random.default_rng(5)
+    # Rows of one entry, of less than a block, of some blocks, and of most entries.
+    counts = [1, 0, 60, 3000, 20_000, 3, 700]
+    rows = random.permutation(np.repeat(np.arange(7), counts))
+    x, updates = sample(dtype, (7, 3)), sample(dtype, (len(rows), 1, 3), seed=6)
+    expected = x.astype("f8")
+    np.add.at(expected, rows, updates[:, 0].astype("f8"))
+    found = kernels.run(
+        "scatter_add", x, rows[:, None], updates, shape=x.shape, dtype=dtype,
+        axes=(0,), mode="raise",
+    )  # fmt: skip
+    np.testing.assert_allclose(found, expected, *{"float32": (1e-5, 1e-2)}.get(dtype, (1e-12, 0)))
+
+
+def test_blocks_of_entries_leave_no_long_loop():
+    assert block_length(LONGEST_ROW) == 0
+    for entries in [4097, 70_000, 10**6, 1 << 24, 1 << 28]:
+        length = block_length(entries)
+        assert 2 * length + entries // length < 50_000
 
 
 @pytest.mark.parametrize("operation", ["gather", "scatter_add"])

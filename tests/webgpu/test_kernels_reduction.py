@@ -134,13 +134,33 @@ def test_argmax_of_nan_infinities_and_zeros(kernels, size):
     np.testing.assert_array_equal(found, rows.argmax(1))
 
 
-def test_plan_of_a_cpu_adapter_has_no_long_loop():
+@pytest.mark.parametrize("is_cpu", [True, False])
+@pytest.mark.parametrize("shape, axis", [((1 << 20, 1 << 15), 0), ((1 << 10, 1 << 26), 1)])
+def test_plans_have_no_long_loop(is_cpu, shape, axis):
     # llvmpipe ends the loops of an invocation after 65,535 iterations, silently.
-    layout = contiguous_layout((1 << 20, 1 << 15))
-    for step in plan_reduction(layout, (0,), is_cpu=True, packable=False):
-        assert step.chunk <= 32768
-    for step in plan_argmax(layout, 0, is_cpu=True):
-        assert step.chunk <= 32768
+    layout = contiguous_layout(shape)
+    for packable in (True, False):
+        for step in plan_reduction(layout, (axis,), is_cpu=is_cpu, packable=packable):
+            assert step.chunk <= 32768 * step.lanes
+    for step in plan_argmax(layout, axis, is_cpu=is_cpu):
+        assert step.chunk <= 32768 * step.lanes
+
+
+@pytest.mark.parametrize("name", ["reduce_sum", "reduce_max", "argmax"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("size", [70_000, 200_000, 1_000_000])
+def test_long_rows_of_many_results(kernels, name, dtype, size):
+    # Many outputs leave no reason to split but the length of the loops.
+    rows = 2100 if size == 70_000 and dtype != "float64" else 16
+    row = np.zeros(size, dtype)
+    row[1::2], row[-2] = 1, 7
+    tensor = kernels.tensor(row)
+    tensor = tensor.with_layout(tensor.layout.broadcast_in_dim((rows, size), (1,)))
+    expected = {"reduce_sum": row.sum(), "reduce_max": 7, "argmax": size - 2}[name]
+    params = {"axis": 1} if name == "argmax" else {"axes": (1,)}
+    result = "int64" if name == "argmax" else dtype
+    found = kernels.run(name, tensor, shape=(rows,), dtype=result, **params)
+    np.testing.assert_array_equal(found, np.full(rows, expected))
 
 
 def test_plan_on_a_cpu_adapter_gives_each_output_an_invocation():
