@@ -15,7 +15,7 @@ BENCH ?=
 PYTEST ?=
 WORKERS ?= 2
 
-.PHONY: demo test lint typecheck unit wheel-check bench docs clean help
+.PHONY: demo test lint unit wheel-check bench docs clean help
 
 help:
 	@echo "make demo    restore a photograph on the best device here (options: DEMO=\"--steps 50\")"

@@ -1,11 +1,13 @@
 """Eager tensors with automatic differentiation on any GPU, on the CPU and in the browser.
 
-import tenferro_wgpu as tw
+::
 
-rt = tw.EagerRuntime()
-x = rt.variable_from([1.0, 2.0, 3.0])
-(x * x).sum().backward()
-print(x.grad)
+    import tenferro_wgpu as tw
+
+    rt = tw.EagerRuntime()
+    x = rt.variable_from([1.0, 2.0, 3.0])
+    (x * x).sum().backward()
+    print(x.grad)
 """
 
 from __future__ import annotations

@@ -34,3 +34,31 @@ def test_every_environment_variable_is_documented() -> None:
         used |= set(re.findall(r'"(TENFERRO_[A-Z_]+)"', source.read_text(encoding="utf-8")))
     assert used
     assert not {name for name in used if f"`{name}`" not in text}
+
+
+def test_every_public_name_is_on_the_api_page() -> None:
+    import tenferro_wgpu as tw
+
+    words = set(re.findall(r"\w+", (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")))
+    assert not {name for name in tw.__all__ if name not in words}
+
+
+def test_the_readme_lists_as_missing_only_what_is_missing() -> None:
+    import tenferro_wgpu as tw
+
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    listed = re.search(r"- functions: (.*?);", text, re.DOTALL)
+    assert listed
+    names = set(re.findall(r"`(\w+)`", listed[1])) - {"tanh"}
+    assert len(names) > 20
+    assert not {name for name in names if hasattr(tw, name)}
+
+
+def test_every_module_is_in_the_architecture_s_file_layout() -> None:
+    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for source in (REPOSITORY / "tenferro_wgpu").rglob("*.py"):
+        folder = source.parent.name
+        if folder in ("drivers", "kernels", "demo"):
+            assert f"{folder}/" in text
+        elif source.name != "__init__.py":
+            assert re.search(rf"\b{source.stem}\b", text), source
