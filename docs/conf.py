@@ -16,7 +16,9 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence", "substitution"]
 myst_substitutions = {
-    "methods": ", ".join(f"`{name}`" for name in sorted(set(METHODS) - set(ALIASES))),
+    "methods": ", ".join(
+        f"`{name}`" for name in sorted({*METHODS, "reshape", "transpose"} - set(ALIASES))
+    ),
 }
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
