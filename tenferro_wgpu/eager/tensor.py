@@ -30,7 +30,6 @@ from ..ops.operators import Operators
 from ..tensor import ShapeDtype, Tensor
 from .exporting import Exporting
 from .grad_slots import Gradients
-from .numpy_protocols import NumpyProtocols
 from .state import grad_enabled
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["EagerTensor"]
 
 
-class EagerTensor(Exporting, NumpyProtocols, Operators):
+class EagerTensor(Exporting, Operators):
     """A tensor of an `EagerRuntime`.  Immutable; every operation gives a new one.
 
     Made by ``runtime.variable_from``, ``runtime.constant_from`` and by operations, not by

@@ -16,6 +16,7 @@ from . import choice, contraction, indexing, joining, reduction, structural
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
 from .getitem import getitem
+from .numpy_protocols import NumpyProtocols
 from .updating import TensorIndexer
 from .value import Value
 
@@ -78,13 +79,10 @@ def _exclusive_or(x: Any, y: Any) -> Any:
     return choice.not_equal(x, y)
 
 
-class Operators(Value):
+class Operators(NumpyProtocols, Value):
     """A value with Python's operators and the public operations as methods."""
 
     __slots__ = ()
-
-    #: NumPy arrays and scalars leave mixed expressions to us, to compute or to refuse.
-    __array_ufunc__: Any = None
 
     __hash__ = object.__hash__
 

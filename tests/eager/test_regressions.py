@@ -43,6 +43,12 @@ def test_control_flow_inside_jvp_looks_at_the_primal(cpu):
             tw.jvp(lambda x, read=read: x * read(x), (one,), (one,))
 
 
+def test_numpy_functions_inside_jvp(cpu):
+    one = cpu.constant_from(1.0)
+    value, tangent = tw.jvp(lambda x: np.exp(x) * np.float32(2.0), (one,), (one,))
+    assert value.item() == tangent.item() == pytest.approx(2 * np.e)
+
+
 def test_jvp_of_unusual_results(cpu):
     Pair = collections.namedtuple("Pair", "first second")
     one = cpu.constant_from(1.0)

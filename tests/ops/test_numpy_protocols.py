@@ -9,7 +9,7 @@ import pytest
 
 import tenferro_wgpu as tw
 from tenferro_wgpu import errors
-from tenferro_wgpu.eager.numpy_protocols import FUNCTIONS, UFUNCS
+from tenferro_wgpu.ops.numpy_protocols import FUNCTIONS, UFUNCS
 
 #: Each is called with the tensor and with the array it was made from, of shape (2, 3).
 CALLS = {

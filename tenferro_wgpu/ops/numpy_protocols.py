@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DTypeError
-from ..ops import (
+from . import (
     calling,
     choice,
     contraction,
