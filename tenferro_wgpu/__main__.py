@@ -96,7 +96,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     except tw.TenferroError as error:
         raise UsageError(str(error)) from error
     asked = report.Asked.by(options.backend, os.environ.get("TENFERRO_BACKEND"))
-    if options.backend is None and asked is None and report.runs_on_cpu(devices):
+    if asked is not None and not options.devices and not report.is_here(asked, devices):
+        # The error says so, with the reason: no list before it.
+        try:
+            tw.EagerRuntime(options.backend).close()
+        except tw.TenferroError as error:
+            raise UsageError(str(error)) from error
+    if asked is None and report.runs_on_cpu(devices):
         # The list says so already; by name it is not logged once more.
         options.backend = "cpu"
     result: dict[str, Any] = {"devices": report.devices_as_data(devices)}

@@ -26,6 +26,7 @@ __all__ = [
     "device_line",
     "devices_as_data",
     "devices_as_text",
+    "is_here",
     "outcome",
     "outcome_as_text",
     "progress_bar",
@@ -46,6 +47,11 @@ class Asked:
         if option:
             return cls(option, f"--backend {option}")
         return cls(variable, f"TENFERRO_BACKEND={variable}") if variable else None
+
+
+def is_here(asked: Asked, devices: Sequence[FoundDevice]) -> bool:
+    """Whether there is a device of the backend that was asked for."""
+    return any(device.name and device.backend == asked.backend for device in devices)
 
 
 def runs_on_cpu(devices: Sequence[FoundDevice]) -> bool:
@@ -87,10 +93,12 @@ def devices_as_text(devices: Sequence[FoundDevice], asked: Asked | None = None) 
         if not device.chosen:
             lines.append(f"{'':10}not chosen: {device.reason}")
     if asked is not None:
-        if not any(device.name and device.backend == asked.backend for device in devices):
+        if not is_here(asked, devices):
             lines.append(f"{asked.words} will fail: there is no such device here.")
     elif runs_on_cpu(devices):
         lines.append("No GPU was found: programs run on the CPU with NumPy.")
+        if any(device.name and device.backend == "webgpu" for device in devices):
+            lines.append("--backend webgpu runs the demonstration on a software adapter.")
     return "\n".join(lines)
 
 

@@ -153,6 +153,21 @@ def test_a_list_names_what_will_fail_and_only_once() -> None:
     assert "No GPU" in report.devices_as_text(found(cuda=False), None)
 
 
+def test_a_backend_that_is_not_here_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def no_cuda(backend: str) -> None:
+        raise tw.errors.NoAdapterError(backend, "no CuPy")
+
+    monkeypatch.setattr(tw, "devices", lambda: found(cuda=False))
+    monkeypatch.setattr(tw, "EagerRuntime", no_cuda)
+    assert run("--backend", "cuda") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert "no CuPy" in printed.err
+
+
 @needs_demo
 def test_that_there_is_no_gpu_is_said_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, caplog: Any
