@@ -12,14 +12,25 @@ from typing import Any
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Command
 
 
-def map_callback(ffi: Any, results: dict[int, int]) -> Any:
-    """The one C callback for all mappings; it must not refer to the driver, or neither dies."""
+def map_callback(ffi: Any, results: dict[int, int], interruptions: list[BaseException]) -> Any:
+    """The one C callback for all mappings; it must not refer to the driver, or neither dies.
 
-    @ffi.callback("void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)")  # type: ignore[untyped-decorator]
+    A signal that arrives while C code runs is handled where Python code runs next, and that is
+    here: what its handler raises, a KeyboardInterrupt say, cannot pass through C.  It goes to
+    ``interruptions``, to be raised by whoever called into C.
+    """
+
+    def on_error(kind: Any, error: BaseException, traceback: Any) -> None:
+        interruptions.append(error)
+        if traceback is not None:
+            arguments = traceback.tb_frame.f_locals
+            results[int(ffi.cast("intptr_t", arguments["key"]))] = arguments["status"]
+
     def on_mapped(status: int, message: Any, key: Any, unused: Any) -> None:
         results[int(ffi.cast("intptr_t", key))] = status
 
-    return on_mapped
+    signature = "void(WGPUMapAsyncStatus, WGPUStringView, void *, void *)"
+    return ffi.callback(signature, on_mapped, onerror=on_error)
 
 
 def command_encoder(lib: Any, ffi: Any) -> Callable[[Any, Sequence[Command]], None]:

@@ -131,7 +131,9 @@ class FastNativeDriver(NativeDriver):
         self._command_buffers = ffi.new("WGPUCommandBuffer[1]")
         self._dynamic_offset = ffi.new("uint32_t[1]")
         self._map_results: dict[int, int] = {}
-        self._map_callback = map_callback(ffi, self._map_results)
+        #: What signal handlers raised inside the callback.
+        self._interruptions: list[BaseException] = []
+        self._map_callback = map_callback(ffi, self._map_results, self._interruptions)
         self._staging_keys = itertools.count(1)
         self._witness = self.create_buffer(16)
         self._encode_raw = command_encoder(lib, ffi)
@@ -241,6 +243,8 @@ class FastNativeDriver(NativeDriver):
         self._command_buffers[0] = buffer
         lib.wgpuQueueSubmit(self._queue_handle, 1, self._command_buffers)
         lib.wgpuCommandBufferRelease(buffer)
+        if self._interruptions:
+            raise self._interruptions.pop()
 
     def _encode_with_uniforms(
         self, encoder: Any, commands: Sequence[Command], offsets: Sequence[int]
@@ -378,7 +382,10 @@ class FastNativeDriver(NativeDriver):
     def _poll(self, block: bool) -> bool:
         """Deliver what has finished; whether nothing submitted is left."""
         self._check_open("wait")
-        return bool(self._lib.wgpuDevicePoll(self._device_handle, block, self._ffi.NULL))
+        is_idle = bool(self._lib.wgpuDevicePoll(self._device_handle, block, self._ffi.NULL))
+        if self._interruptions:
+            raise self._interruptions.pop()
+        return is_idle
 
     def wait(self) -> None:
         """See ``Driver.wait``."""
