@@ -7,6 +7,7 @@ compared with NumPy's before anything is timed.
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -44,17 +45,24 @@ class Workload:
 
 @dataclass(frozen=True)
 class Timing:
-    """Median wall milliseconds of one workload on one device and, in the same run, in NumPy."""
+    """Wall milliseconds of one workload on one device and, in the same run, in NumPy."""
 
     device: str
     workload: str
-    milliseconds: float
-    numpy_milliseconds: float
+    median_ms: float
+    fastest_ms: float
+    numpy_median_ms: float
+    numpy_fastest_ms: float
 
     @property
     def ratio(self) -> float:
-        """The device's time as a multiple of NumPy's."""
-        return self.milliseconds / self.numpy_milliseconds
+        """The device's median as a multiple of NumPy's."""
+        return self.median_ms / self.numpy_median_ms
+
+    @property
+    def ratio_at_best(self) -> float:
+        """The device's fastest round as a multiple of NumPy's."""
+        return self.fastest_ms / self.numpy_fastest_ms
 
 
 def of_arrays(name: str, function: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> Workload:
@@ -130,16 +138,18 @@ def run(names: list[str], rounds: int) -> list[Timing]:
                 ours = workload.ours(runtime)
                 check(workload, ours, workload.numpy())
                 steps.append((ours, runtime.synchronize))
-            medians = interleaved(steps, rounds)
+            reference, *others = interleaved(steps, rounds)
             timings += [
-                Timing(name, workload.name, median, medians[0])
-                for (name, _), median in zip(devices, medians[1:], strict=True)
+                Timing(name, workload.name, *times, *reference)
+                for (name, _), times in zip(devices, others, strict=True)
             ]
     return timings
 
 
-def interleaved(steps: list[tuple[Step, Callable[[], None]]], rounds: int) -> list[float]:
-    """Median milliseconds per step of each candidate, in rounds that all of them share."""
+def interleaved(
+    steps: list[tuple[Step, Callable[[], None]]], rounds: int
+) -> list[tuple[float, float]]:
+    """Median and least milliseconds per step of each candidate, in rounds that all share."""
     once = [timed(step, wait, 1) for step, wait in steps]
     repeats = [max(1, min(200, round(ROUND_SECONDS / seconds))) for seconds in once]
     times: list[list[float]] = [[] for _ in steps]
@@ -147,7 +157,7 @@ def interleaved(steps: list[tuple[Step, Callable[[], None]]], rounds: int) -> li
         for index, (step, wait) in enumerate(steps):
             if len(times[index]) < 3 or sum(times[index]) * repeats[index] < CELL_SECONDS:
                 times[index].append(timed(step, wait, repeats[index]) / repeats[index])
-    return [statistics.median(each) * 1e3 for each in times]
+    return [(statistics.median(each) * 1e3, min(each) * 1e3) for each in times]
 
 
 def timed(step: Step, wait: Callable[[], None], repeats: int) -> float:
@@ -162,22 +172,37 @@ def timed(step: Step, wait: Callable[[], None], repeats: int) -> float:
 
 def as_text(timings: list[Timing]) -> str:
     """The timings as a table with a legend."""
-    lines = [["device", "workload", "ms", "NumPy ms", "x NumPy"]]
-    lines += [
-        [
-            each.device,
-            each.workload,
-            f"{each.milliseconds:.3f}",
-            f"{each.numpy_milliseconds:.3f}",
-            f"{each.ratio:.2f}",
-        ]
-        for each in sorted(timings, key=lambda each: each.device)
-    ]
+    header = ["device", "workload", "ms", "at best", "NumPy ms", "at best", "x NumPy", "at best"]
+    lines = [header]
+    for each in sorted(timings, key=lambda each: each.device):
+        times = (each.median_ms, each.fastest_ms, each.numpy_median_ms, each.numpy_fastest_ms)
+        ratios = (each.ratio, each.ratio_at_best)
+        lines.append(
+            [each.device, each.workload]
+            + [f"{time:.3f}" for time in times]
+            + [f"{ratio:.2f}" for ratio in ratios]
+        )
     return "\n".join(
         [
             "Whole workloads in float32, wall time until the device is done, interleaved rounds",
             aligned(lines, 2),
+            "ms       median of the rounds; at best: the fastest round",
             "x NumPy  the time as a multiple of plain NumPy's in this run: below 1 is faster",
             "MLP      784-256-128-10, batch 128: loss, gradients and update",
+            *busy_note(),
         ]
     )
+
+
+def busy_note() -> list[str]:
+    """A warning where other programs keep the processors busy: NumPy's products suffer most."""
+    if not hasattr(os, "getloadavg"):
+        return []
+    load, processors = os.getloadavg()[0], os.cpu_count() or 1
+    # This program itself counts for about one.
+    if load < processors + 0.5:
+        return []
+    return [
+        f"This machine is busy (load {load:.1f} on {processors} processors): the threads of "
+        "NumPy's matrix\nproducts then wait for one another; compare the columns at best.",
+    ]

@@ -81,7 +81,7 @@ def test_whole_workloads_give_numpy_s_results_and_are_timed(tmp_path: Path) -> N
     assert "x NumPy" in printed
     assert "rows" not in report
     assert [row["workload"] for row in report["workloads"]][-1] == "MLP training step"
-    assert all(row["milliseconds"] > 0 < row["numpy_milliseconds"] for row in report["workloads"])
+    assert all(row["fastest_ms"] > 0 < row["numpy_fastest_ms"] for row in report["workloads"])
 
 
 def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
