@@ -57,21 +57,26 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(PYTHON_IN_VENV):
-	bash scripts/make_venv.sh $(VENV)
+	@bash scripts/make_venv.sh $(VENV) >&2
 
-# One stamp per set of extras: it goes stale when the requirements change.
+# One stamp per set of extras: it goes stale when the requirements change. What set-up has to say
+# goes to stderr, so that `make -s` and `make demo DEMO=--json` print results alone.
 $(VENV)/.with-demo: pyproject.toml | $(PYTHON_IN_VENV)
-	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[demo]"
+	@echo "Installing .[demo] in $(VENV)" >&2
+	@$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[demo]" >&2
 	@touch $@
 
 $(VENV)/.with-test: pyproject.toml | $(PYTHON_IN_VENV)
-	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[test,demo]"
+	@echo "Installing .[test,demo] in $(VENV)" >&2
+	@$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[test,demo]" >&2
 	@touch $@
 
 $(VENV)/.with-bench: pyproject.toml | $(PYTHON_IN_VENV)
-	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	@echo "Installing .[bench] in $(VENV)" >&2
+	@$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[bench]" >&2
 	@touch $@
 
 $(VENV)/.with-docs: pyproject.toml | $(PYTHON_IN_VENV)
-	$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@echo "Installing .[docs] in $(VENV)" >&2
+	@$(PYTHON_IN_VENV) -m pip install --quiet --disable-pip-version-check -e ".[docs]" >&2
 	@touch $@
