@@ -1,5 +1,6 @@
 """Configuration of the documentation site: `make docs`."""
 
+import inspect
 from importlib.metadata import version as installed_version
 
 from tenferro_wgpu.ops.operators import ALIASES, METHODS
@@ -38,6 +39,14 @@ def skip_operations(app, what, name, member, skip, options):
     return True if member in METHODS.values() and what == "class" else None
 
 
+def plain_properties(app, what, name, obj, options, lines):
+    """Undo napoleon for properties: it takes the words before the first colon for a type."""
+    text = inspect.getdoc(obj)
+    if what == "property" and text:
+        lines[:] = [*text.splitlines(), ""]
+
+
 def setup(app):
     """Called by Sphinx."""
+    app.connect("autodoc-process-docstring", plain_properties, priority=600)  # napoleon's is 500
     app.connect("autodoc-skip-member", skip_operations)
