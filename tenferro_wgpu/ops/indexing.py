@@ -92,8 +92,8 @@ def gather(
     other axes slices start at 0.  The result has shape ``batch + slice_sizes``.
 
     `mode` says what an index out of bounds does: "raise" (negative indices wrap once; others
-    raise IndexOutOfBoundsError, for an index tensor when a result is read or at synchronize), "clip",
-    "wrap", or "fill" (0 or NaN).
+    raise IndexOutOfBoundsError, for an index tensor when a result is read or at synchronize),
+    "clip", "wrap", or "fill" (0 or NaN).
 
     Raises:
         IndexOutOfBoundsError: in mode "raise".
