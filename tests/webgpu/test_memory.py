@@ -281,3 +281,21 @@ def test_lowering_the_bind_group_limit_evicts_and_results_stay_right(queue):
     assert queue.stats()["bind_groups"]["entries"] <= 4
     for number, total in enumerate(totals):
         assert np.array_equal(values(queue, total, 8), np.full(8, 3 * number))
+
+
+def test_slots_remember_only_the_bind_groups_that_are_cached(queue):
+    queue.bind_groups.limit = 8
+    x = queue.upload(np.ones(64, np.float32))
+    held = []
+    for _ in range(60):
+        held.append(add(queue, x, x, 64))
+    assert len(x.slot.group_keys) <= 8
+    del held[:]
+    queue.flush()
+    for _ in range(60):
+        add(queue, x, x, 64)
+        queue.flush()
+        queue.pool_limit = 0  # releases what is pooled, and its bind groups
+    assert len(x.slot.group_keys) == queue.stats()["bind_groups"]["entries"] <= 8
+    queue.clear_caches()
+    assert not x.slot.group_keys

@@ -7,7 +7,7 @@ only moves an entry when it is found in the old one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 
@@ -23,6 +23,8 @@ class GenerationalCache:
         self._limit = max(2, limit)
         self.misses = 0
         self.evictions = 0
+        #: Called with the keys that went because of the limit, or with all when cleared.
+        self.on_evicted: Callable[[Iterable[Any]], None] | None = None
 
     def __len__(self) -> int:
         return len(self.young) + len(self._old)
@@ -38,6 +40,8 @@ class GenerationalCache:
         if len(self) > self._limit:
             kept = dict([*self._old.items(), *self.young.items()][-(self._limit // 2) :])
             self.evictions += len(self) - len(kept)
+            if self.on_evicted is not None:
+                self.on_evicted([key for key in (*self._old, *self.young) if key not in kept])
             self.young.clear()
             self.young.update(kept)
             self._old = {}
@@ -61,6 +65,8 @@ class GenerationalCache:
     def _insert(self, key: Hashable, value: Any) -> None:
         if len(self.young) >= self._limit // 2:
             self.evictions += len(self._old)
+            if self.on_evicted is not None:
+                self.on_evicted(self._old)
             # Hot callers hold on to `young`, so the dictionary stays and its content moves.
             self._old = dict(self.young)
             self.young.clear()
@@ -73,6 +79,8 @@ class GenerationalCache:
 
     def clear(self) -> None:
         """Forget everything; the counters stay."""
+        if self.on_evicted is not None:
+            self.on_evicted([*self._old, *self.young])
         self.young.clear()
         self._old = {}
 

@@ -62,7 +62,7 @@ class Slot:
         #: Number of the batch that was open when it was returned.
         self.batch = -1
         #: Keys of the cached bind groups that name it.
-        self.group_keys: list[tuple[Any, ...]] = []
+        self.group_keys: set[tuple[Any, ...]] = set()
 
 
 class Buffer:

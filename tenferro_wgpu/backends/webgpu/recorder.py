@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tenferro_wgpu.backends.webgpu.binding import check_binding, forget_evicted
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.device import Device
@@ -38,7 +39,6 @@ from tenferro_wgpu.errors import (
     IndexOutOfBoundsError,
     RuntimeClosedError,
     TenferroError,
-    TensorTooLargeError,
 )
 
 #: Recording more per batch gains little (the knee of host cost is at 32 to 64 dispatches).
@@ -73,6 +73,7 @@ class Recorder:
         self._commands: list[Command] = []
         #: Bind groups by layout and buffers; ``bind_groups.limit`` may be set.
         self.bind_groups = GenerationalCache(BIND_GROUP_LIMIT)
+        self.bind_groups.on_evicted = forget_evicted
         self._young_groups = self.bind_groups.young
         self._pool = BufferPool(
             device.driver, self._forget_groups, pool_limit=pool_limit, memory_limit=memory_limit
@@ -259,40 +260,27 @@ class Recorder:
         self, key: tuple[Any, ...], pipeline: Pipeline, bindings: Sequence[Buffer], operation: str
     ) -> Any:
         """Check a new combination of buffers and make its bind group."""
-        slots: tuple[Slot, ...] = key[1:]
-        accesses = pipeline.bindings
-        if len(slots) != len(accesses):
-            raise ValueError(
-                f"{operation}: {pipeline.label} binds {len(accesses)} buffers, got {len(slots)}"
-            )
         limit = self.device.limits.max_storage_buffer_binding_size
-        for buffer, slot in zip(bindings, slots, strict=True):
-            if slot.raw is None or slot.give_back is not self._pool.give_back:
-                raise RuntimeClosedError(operation, "a buffer belongs to another or closed queue")
-            if slot.size > limit:
-                raise TensorTooLargeError(operation, buffer.size, limit, "storage binding limit")
-        written = {slot for slot, access in zip(slots, accesses, strict=True) if access != "read"}
-        for slot, access in zip(slots, accesses, strict=True):
-            if access == "read" and slot in written:
-                raise ValueError(f"{operation}: one buffer is both read and written")
+        slots = check_binding(pipeline, bindings, self._pool.give_back, limit, operation)
         try:
             group = self._driver.create_bind_group(
-                accesses, [(slot.raw, 0, slot.size) for slot in slots]
+                pipeline.bindings, [(slot.raw, 0, slot.size) for slot in slots]
             )
         except DeviceLostError as error:
             raise self._note_lost(error, operation) from error
         except BatchRejectedError as error:
             raise TenferroError(f"{operation}: the device refused its buffers: {error}") from error
         self._groups_built += 1
-        for slot in set(slots):
-            slot.group_keys.append(key)
+        for slot in slots:
+            slot.group_keys.add(key)
         self.bind_groups.store(key, group)
         return group
 
     def _forget_groups(self, slot: Slot) -> None:
-        for key in slot.group_keys:
+        keys = list(slot.group_keys)
+        for key in keys:
             self.bind_groups.discard(key)
-        slot.group_keys.clear()
+        forget_evicted(keys)
 
     def _check_usable(self, operation: str, buffers: Sequence[Buffer] = ()) -> None:
         if self._closed is not None:
