@@ -151,7 +151,7 @@ def test_both_drivers_are_what_they_say():
 
 
 def test_without_private_names_the_public_driver_opens(monkeypatch):
-    monkeypatch.setattr(native_fast, "_FUNCTIONS", (*native_fast._FUNCTIONS, "wgpuNoSuchCall"))
+    monkeypatch.setattr(native_fast, "FUNCTIONS", (*native_fast.FUNCTIONS, "wgpuNoSuchCall"))
     assert not native_fast.available()
     _, raw = next(entry for entry in devices.adapters() if LAVAPIPE in entry[0].name)
     driver = native.open_driver(raw, frozenset(), Limits())

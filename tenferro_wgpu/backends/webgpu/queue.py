@@ -29,6 +29,7 @@ from tenferro_wgpu.backends.webgpu.faults import (
 from tenferro_wgpu.backends.webgpu.memory import DEFAULT_POOL_LIMIT, Buffer
 from tenferro_wgpu.backends.webgpu.recorder import Recorder
 from tenferro_wgpu.backends.webgpu.recovery import fresh
+from tenferro_wgpu.backends.webgpu.submission import NO_BATCH
 from tenferro_wgpu.errors import DeviceLostError, DeviceOutOfMemoryError, TenferroError
 
 __all__ = ["Buffer", "Pipeline", "PipelineSource", "Queue", "fold_workgroups"]
@@ -150,23 +151,25 @@ class Queue(Recorder):
         self._threshold = self._first_batch
         if nothing_to_copy:
             return None, None
-        commands = self._start_batch() if self._commands else []
+        batch = self._start_batch() if self._has_commands() else NO_BATCH
         look = None
         if self._checks.unsettled and (buffer is None or self._checks.is_in_doubt(buffer)):
             look = self._checks.look()
             requests.extend(look.requests)
         try:
-            return self._driver.begin_read(commands, requests), look
+            token = self._driver.begin_read(batch, requests)
+            batch.sent = True
+            return token, look
         except DeviceLostError as error:
+            batch.sent = True
             raise self._note_lost(error, operation) from error
         except (BatchRejectedError, DeviceOutOfMemoryError):
-            self._recover(commands)
+            self._recover(batch)
             self._check_usable(operation, () if buffer is None else (buffer,))
             self._pool.trim()
             return self._driver.begin_read((), requests), look
         finally:
-            if commands:
-                self._pool.next_batch()
+            self._end_batch()
             self._threshold = self._first_batch
 
     def _finish_read(
@@ -325,6 +328,7 @@ class Queue(Recorder):
             self._closed = ""
             self._suspicious = True
             self._commands.clear()
+            self._unsent = NO_BATCH
             self.bind_groups.clear()
             self._checks.close()
             self._pool.close()

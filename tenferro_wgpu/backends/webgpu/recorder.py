@@ -22,7 +22,7 @@ from tenferro_wgpu.backends.webgpu.binding import check_binding, forget_evicted
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.device import Device
-from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, Command
+from tenferro_wgpu.backends.webgpu.drivers.protocol import Batch, BatchRejectedError, Command
 from tenferro_wgpu.backends.webgpu.faults import IndexChecks
 from tenferro_wgpu.backends.webgpu.memory import (
     DEFAULT_POOL_LIMIT,
@@ -31,30 +31,25 @@ from tenferro_wgpu.backends.webgpu.memory import (
     DeviceFullError,
     Slot,
 )
-from tenferro_wgpu.backends.webgpu.recovery import fresh, submit_in_halves
+from tenferro_wgpu.backends.webgpu.submission import (
+    FIRST_BATCH,
+    MAX_BATCH,
+    MAX_BATCH_BYTES,
+    NO_BATCH,
+    ProfileHook,
+    Submitter,
+)
 from tenferro_wgpu.environment import SYNC, switch
 from tenferro_wgpu.errors import (
     DeviceLostError,
     DeviceOutOfMemoryError,
-    IndexOutOfBoundsError,
-    RuntimeClosedError,
     TenferroError,
 )
 
-#: Recording more per batch gains little (the knee of host cost is at 32 to 64 dispatches).
-MAX_BATCH = 64
-#: A first batch this small starts an idle GPU early; batches then double.  Software adapters
-#: compute on the CPUs that record, so they gain nothing from an early start.
-FIRST_BATCH = 8
-#: Submit when this many bytes of results were allocated, so that freed memory comes back.
-MAX_BATCH_BYTES = 256 << 20
 BIND_GROUP_LIMIT = 4096
 
-#: Receives (operation, GPU nanoseconds or None) for every dispatch of a profiled batch.
-ProfileHook = Callable[[str, "int | None"], None]
 
-
-class Recorder:
+class Recorder(Submitter):
     """Allocates, checks, records and submits the work of one runtime."""
 
     def __init__(
@@ -71,6 +66,8 @@ class Recorder:
         self._acquire = self._lock.acquire
         self._release = self._lock.release
         self._commands: list[Command] = []
+        #: The batch being submitted; what an interrupt leaves unsent of it goes with the next.
+        self._unsent = NO_BATCH
         #: Bind groups by layout and buffers; ``bind_groups.limit`` may be set.
         self.bind_groups = GenerationalCache(BIND_GROUP_LIMIT)
         self.bind_groups.on_evicted = forget_evicted
@@ -100,7 +97,7 @@ class Recorder:
         #: Set to profile: batches then run one pass per dispatch, waited for, with timestamps.
         self.profile_hook: ProfileHook | None = None
         #: Submitted batches to wait for outside the lock, each with its hook and timing.
-        self._awaited: deque[tuple[list[Command], ProfileHook | None, Any]] = deque()
+        self._awaited: deque[tuple[Batch, ProfileHook | None, Any]] = deque()
         #: The thread that keeps the lock over several calls; it waits afterwards.
         self._locked_by = 0
 
@@ -143,6 +140,8 @@ class Recorder:
         with self._lock:
             if self._suspicious:
                 self._check_usable(operation)
+            if not self._unsent.sent:
+                self._flush()  # a signal handler writes in the middle of a submission
             if not self._commands:
                 self._pool.next_batch()
             buffer = self._pool.allocate_for_write(nbytes, operation)
@@ -245,10 +244,14 @@ class Recorder:
                 owners: tuple[Any, ...] = (slot, slot.holder)
             else:
                 owners = _owners(outputs)
-            commands = self._commands
-            commands.append((pipeline.raw, group, params, workgroups, operation, key, owners))
+            command = (pipeline.raw, group, params, workgroups, operation, key, owners)
+            # Looked up last: what runs in between (a signal handler) may submit the list.
+            self._commands.append(command)
             pool = self._pool
-            if len(commands) < self._threshold and pool.allocated_bytes < self._flush_at_bytes:
+            if (
+                len(self._commands) < self._threshold
+                and pool.allocated_bytes < self._flush_at_bytes
+            ):
                 return
             self._flush()
         finally:
@@ -281,107 +284,6 @@ class Recorder:
         for key in keys:
             self.bind_groups.discard(key)
         forget_evicted(keys)
-
-    def _check_usable(self, operation: str, buffers: Sequence[Buffer] = ()) -> None:
-        if self._closed is not None:
-            raise RuntimeClosedError(operation, self._closed)
-        if self.device.lost is not None:
-            raise DeviceLostError(operation, str(getattr(self.device.lost, "reason", "")))
-        for buffer in buffers:
-            error = self._failed.get(buffer.id)
-            if error is not None:
-                if isinstance(error, IndexOutOfBoundsError) and error in self._unreported:
-                    self._unreported.remove(error)
-                raise fresh(error)
-
-    def _note_lost(self, error: DeviceLostError, operation: str) -> DeviceLostError:
-        self.device.lost = error
-        self._suspicious = True
-        return DeviceLostError(operation, error.reason)
-
-    # ----- submission
-
-    def flush(self) -> None:
-        """Submit what is recorded; does not wait."""
-        with self._lock:
-            if self._suspicious:
-                self._check_usable("flush")
-            self._flush()
-        self._wait_for_batches()
-
-    def _start_batch(self) -> list[Command]:
-        """Take the recorded commands for submission and open the next batch."""
-        commands, self._commands = self._commands, []
-        if self._checks.unsettled:
-            self._checks.follow(commands)
-        self._dispatches += len(commands)
-        self._submits += 1
-        self._flush_at_bytes = self._pool.allocated_bytes + MAX_BATCH_BYTES
-        self._threshold = 1 if self._synchronous else min(2 * self._threshold, MAX_BATCH)
-        return commands
-
-    def _flush(self) -> None:
-        if not self._commands:
-            return
-        if self.device.lost is not None:
-            self._check_usable(self._commands[0][4])
-        commands = self._start_batch()
-        try:
-            hook = self.profile_hook
-            if hook is not None:
-                self._awaited.append((commands, hook, self._driver.submit_timed(commands)))
-            else:
-                self._driver.submit(commands)
-                if self._synchronous:
-                    self._awaited.append((commands, None, None))
-        except DeviceLostError as error:
-            raise self._note_lost(error, commands[0][4]) from error
-        except (BatchRejectedError, DeviceOutOfMemoryError):
-            self._recover(commands)
-        finally:
-            self._pool.next_batch()
-
-    def _wait_for_batches(self) -> None:
-        """Wait for the submitted batches that want it; called without the lock."""
-        while self._awaited:
-            try:
-                commands, hook, token = self._awaited.popleft()
-            except IndexError:  # another thread waits for it
-                return
-            durations: Sequence[int | None] = ()
-            try:
-                if hook is None:
-                    self._driver.wait()
-                else:
-                    durations = self._driver.finish_timed(token)
-            except DeviceLostError as error:
-                raise self._note_lost(error, commands[0][4]) from error
-            if hook is not None:
-                unknown = [None] * len(commands)
-                for command, duration in zip(commands, durations or unknown, strict=True):
-                    hook(command[4], duration)
-
-    def _recover(self, commands: list[Command]) -> None:
-        try:
-            failures = submit_in_halves(commands, self._driver)
-        except DeviceLostError as error:
-            raise self._note_lost(error, commands[0][4]) from error
-        for failure in failures:
-            if failure.slot.holder == failure.buffer_id:
-                self._failed[failure.buffer_id] = failure.error
-            if failure.error not in self._unreported:
-                self._unreported.append(failure.error)
-        self._watch_failures()
-
-    def _watch_failures(self) -> None:
-        if self._failed:
-            self._suspicious = True
-            self._pool.on_returned = self._forget_failure
-
-    def _forget_failure(self, buffer_id: int) -> None:
-        if self._failed.pop(buffer_id, None) is not None and not self._failed:
-            self._pool.on_returned = None
-            self._suspicious = self._closed is not None or self.device.lost is not None
 
 
 def _owners(outputs: Sequence[Buffer]) -> tuple[Any, ...]:

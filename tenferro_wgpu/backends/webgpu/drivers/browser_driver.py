@@ -30,6 +30,7 @@ from ....errors import (
 from .protocol import (
     Access,
     AdapterInfo,
+    Batch,
     BatchRejectedError,
     Command,
     Limits,
@@ -156,6 +157,8 @@ class BrowserDriver:
         self._check_alive("submit")
         if commands:
             words, params = self._pack(commands)
+            if commands.__class__ is Batch:
+                commands.sent = True
             try:
                 self._device.submit(words, params)
             except JsException as error:
@@ -165,6 +168,8 @@ class BrowserDriver:
     def begin_read(self, commands: Sequence[Command], requests: Sequence[ReadRequest]) -> _Read:
         self._check_alive("read")
         words, params = self._pack(commands)
+        if commands.__class__ is Batch:
+            commands.sent = True
         ranges = [value for one in requests for value in (one.buffer, one.offset, one.nbytes)]
         try:
             promise = self._device.beginRead(words, params, to_js(ranges))

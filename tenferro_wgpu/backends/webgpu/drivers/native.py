@@ -13,6 +13,7 @@ from typing import Any
 
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     WANTED_FEATURES,
+    Access,
     AdapterInfo,
     BatchRejectedError,
     Command,
@@ -129,6 +130,21 @@ def translate_error(error: Exception, call: str, nbytes: int = 0) -> Exception:
 def staging_size(nbytes: int) -> int:
     """The size class of a staging buffer: powers of two, so that few are kept and most reused."""
     return max(SMALLEST_STAGING, 1 << (nbytes - 1).bit_length())
+
+
+def storage_entries(bindings: Sequence[Access], stage: int) -> list[dict[str, Any]]:
+    """Layout entries of one storage buffer per binding."""
+    kinds = {"read": "read-only-storage", "read_write": "storage"}
+    return [
+        {"binding": index, "visibility": stage, "buffer": {"type": kinds[access]}}
+        for index, access in enumerate(bindings)
+    ]
+
+
+def uniform_entries(stage: int) -> list[dict[str, Any]]:
+    """Layout entry of one uniform buffer with a dynamic offset."""
+    buffer = {"type": "uniform", "has_dynamic_offset": True}
+    return [{"binding": 0, "visibility": stage, "buffer": buffer}]
 
 
 def shader_error(label: str, message: str, wgsl: str) -> ShaderError:

@@ -1,4 +1,4 @@
-"""The two pieces of the fast native driver that bind C functions once: encoding and map callbacks.
+"""What the fast native driver binds of C once: names, the encoding loop and the map callback.
 
 Used by native_fast only.  Closures rather than methods: the encoder is the hottest loop of the
 library and wants its functions in local variables, and the callback must not refer to the driver.
@@ -10,6 +10,32 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Command
+
+#: The C functions that the fast driver calls.
+FUNCTIONS = (
+    "wgpuDeviceCreateBuffer",
+    "wgpuDeviceCreateBindGroup",
+    "wgpuDeviceCreateCommandEncoder",
+    "wgpuCommandEncoderBeginComputePass",
+    "wgpuCommandEncoderCopyBufferToBuffer",
+    "wgpuCommandEncoderFinish",
+    "wgpuCommandEncoderRelease",
+    "wgpuCommandBufferRelease",
+    "wgpuComputePassEncoderSetPipeline",
+    "wgpuComputePassEncoderSetBindGroup",
+    "wgpuComputePassEncoderSetImmediates",
+    "wgpuComputePassEncoderDispatchWorkgroups",
+    "wgpuComputePassEncoderEnd",
+    "wgpuComputePassEncoderRelease",
+    "wgpuQueueWriteBuffer",
+    "wgpuQueueSubmit",
+    "wgpuBufferMapAsync",
+    "wgpuBufferGetConstMappedRange",
+    "wgpuBufferUnmap",
+    "wgpuBufferRelease",
+    "wgpuBindGroupRelease",
+    "wgpuDevicePoll",
+)
 
 
 def map_callback(ffi: Any, results: dict[int, int], interruptions: list[BaseException]) -> Any:

@@ -20,10 +20,15 @@ from typing import Any
 import numpy as np
 
 from tenferro_wgpu.backends.webgpu.drivers.native import translate_error
-from tenferro_wgpu.backends.webgpu.drivers.native_calls import command_encoder, map_callback
+from tenferro_wgpu.backends.webgpu.drivers.native_calls import (
+    FUNCTIONS,
+    command_encoder,
+    map_callback,
+)
 from tenferro_wgpu.backends.webgpu.drivers.native_public import NativeDriver
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     Access,
+    Batch,
     Command,
     Limits,
     ReadRequest,
@@ -42,30 +47,6 @@ _SPINNING_POLLS = 100
 #: Polls without progress before a mapping is given up: those that blocked until the device was
 #: idle, or found it idle.
 _LOST_AFTER_POLLS = 10_000
-_FUNCTIONS = (
-    "wgpuDeviceCreateBuffer",
-    "wgpuDeviceCreateBindGroup",
-    "wgpuDeviceCreateCommandEncoder",
-    "wgpuCommandEncoderBeginComputePass",
-    "wgpuCommandEncoderCopyBufferToBuffer",
-    "wgpuCommandEncoderFinish",
-    "wgpuCommandEncoderRelease",
-    "wgpuCommandBufferRelease",
-    "wgpuComputePassEncoderSetPipeline",
-    "wgpuComputePassEncoderSetBindGroup",
-    "wgpuComputePassEncoderSetImmediates",
-    "wgpuComputePassEncoderDispatchWorkgroups",
-    "wgpuComputePassEncoderEnd",
-    "wgpuComputePassEncoderRelease",
-    "wgpuQueueWriteBuffer",
-    "wgpuQueueSubmit",
-    "wgpuBufferMapAsync",
-    "wgpuBufferGetConstMappedRange",
-    "wgpuBufferUnmap",
-    "wgpuBufferRelease",
-    "wgpuBindGroupRelease",
-    "wgpuDevicePoll",
-)
 
 
 def available() -> bool:
@@ -76,7 +57,7 @@ def available() -> bool:
     except (ImportError, AttributeError, OSError):
         return False
     return hasattr(ffi, "gc") and all(
-        hasattr(lib, name) and hasattr(libf, name) for name in _FUNCTIONS
+        hasattr(lib, name) and hasattr(libf, name) for name in FUNCTIONS
     )
 
 
@@ -120,6 +101,8 @@ class FastNativeDriver(NativeDriver):
         self._libf: Any = libf
         self._device_handle: Any = self._device._internal
         self._queue_handle: Any = self._queue._internal
+        #: Counts the uses of the descriptors below: a signal handler may use them in between.
+        self._turn = 0
         self._buffer_descriptor = ffi.new("WGPUBufferDescriptor *")
         entries = ffi.new("WGPUBindGroupEntry[]", limits.max_storage_buffers_per_shader_stage + 1)
         for index in range(len(entries)):
@@ -146,15 +129,19 @@ class FastNativeDriver(NativeDriver):
 
     def _create_raw_buffer(self, size: int, usage: int, call: str) -> Any:
         self._check_open(call)
+        descriptor = self._buffer_descriptor
         with self.lock:
-            descriptor = self._buffer_descriptor
-            descriptor.size = size
-            descriptor.usage = usage
-            try:
-                raw = self._libf.wgpuDeviceCreateBuffer(self._device_handle, descriptor)
-            except self.wgpu.GPUError as error:
-                raise translate_error(error, call, size) from error
-        return self._ffi.gc(raw, self._lib.wgpuBufferRelease)
+            while True:
+                turn = self._turn = self._turn + 1
+                descriptor.size = size
+                descriptor.usage = usage
+                try:
+                    raw = self._libf.wgpuDeviceCreateBuffer(self._device_handle, descriptor)
+                except self.wgpu.GPUError as error:
+                    raise translate_error(error, call, size) from error
+                raw = self._ffi.gc(raw, self._lib.wgpuBufferRelease)
+                if self._turn == turn:
+                    return raw
 
     def _create_uniform_buffer(self, size: int) -> Any:
         return self._create_raw_buffer(size, self._uniform_usage, "submit")
@@ -168,18 +155,22 @@ class FastNativeDriver(NativeDriver):
 
     def _create_group(self, layout: Any, buffers: Sequence[tuple[Any, int, int]]) -> Any:
         self._check_open("create_bind_group")
-        for entry, (raw, offset, size) in zip(self._entry_list, buffers, strict=False):
-            entry.buffer = raw
-            entry.offset = offset
-            entry.size = size
         descriptor = self._group_descriptor
-        descriptor.layout = layout
-        descriptor.entryCount = len(buffers)
-        try:
-            raw = self._libf.wgpuDeviceCreateBindGroup(self._device_handle, descriptor)
-        except self.wgpu.GPUError as error:
-            raise translate_error(error, "create_bind_group") from error
-        return self._ffi.gc(raw, self._lib.wgpuBindGroupRelease)
+        while True:
+            turn = self._turn = self._turn + 1
+            for entry, (raw, offset, size) in zip(self._entry_list, buffers, strict=False):
+                entry.buffer = raw
+                entry.offset = offset
+                entry.size = size
+            descriptor.layout = layout
+            descriptor.entryCount = len(buffers)
+            try:
+                raw = self._libf.wgpuDeviceCreateBindGroup(self._device_handle, descriptor)
+            except self.wgpu.GPUError as error:
+                raise translate_error(error, "create_bind_group") from error
+            raw = self._ffi.gc(raw, self._lib.wgpuBindGroupRelease)
+            if self._turn == turn:
+                return raw
 
     def _uniform_group(self, size: int) -> Any:
         group = self._uniforms.groups.get(size)
@@ -220,7 +211,12 @@ class FastNativeDriver(NativeDriver):
             self._submit(commands, ())
 
     def _submit(self, commands: Sequence[Command], copies: Sequence[tuple[Any, ...]]) -> None:
+        while not self._try_submit(commands, copies):
+            pass  # a signal handler submitted the commands meanwhile: the copies remain
+
+    def _try_submit(self, commands: Sequence[Command], copies: Sequence[tuple[Any, ...]]) -> bool:
         self._check_open("submit")
+        had_commands = bool(commands)
         lib, null = self._lib, self._ffi.NULL
         encoder = lib.wgpuDeviceCreateCommandEncoder(self._device_handle, null)
         try:
@@ -240,11 +236,18 @@ class FastNativeDriver(NativeDriver):
             raise translate_error(error, "submit") from error
         finally:
             lib.wgpuCommandEncoderRelease(encoder)
+        # No signal handler runs between here and the submission: nothing is called.
         self._command_buffers[0] = buffer
+        if had_commands and not commands:
+            lib.wgpuCommandBufferRelease(buffer)
+            return False
+        if commands.__class__ is Batch:
+            commands.sent = True
         lib.wgpuQueueSubmit(self._queue_handle, 1, self._command_buffers)
         lib.wgpuCommandBufferRelease(buffer)
         if self._interruptions:
             raise self._interruptions.pop()
+        return True
 
     def _encode_with_uniforms(
         self, encoder: Any, commands: Sequence[Command], offsets: Sequence[int]

@@ -25,10 +25,13 @@ from tenferro_wgpu.backends.webgpu.drivers.native import (
     describe_adapter,
     shader_error,
     staging_size,
+    storage_entries,
     translate_error,
+    uniform_entries,
 )
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     Access,
+    Batch,
     BatchRejectedError,
     Command,
     Limits,
@@ -39,7 +42,7 @@ from tenferro_wgpu.errors import DeviceLostError, NoAdapterError
 
 #: Browsers allow 64 bytes of immediates; larger blocks go to a uniform buffer everywhere.
 MAX_IMMEDIATE_BYTES = 64
-#: Staging buffers kept for reuse, in bytes all together; larger ones are dropped after the read.
+#: Staging buffers kept for reuse, in bytes all together.
 STAGING_RETAINED_BYTES = 64 << 20
 
 
@@ -68,14 +71,13 @@ class NativeDriver:
         self._layouts: dict[tuple[Access, ...], Any] = {}
         self._pipeline_layouts: dict[tuple[tuple[Access, ...], int, bool], Any] = {}
         self._uniform_layout: Any = None
-        self._uniforms = UniformArena(self._create_uniform_buffer, self._uniform_alignment())
+        self._uniforms = UniformArena(
+            self._create_uniform_buffer, max(16, limits.min_uniform_buffer_offset_alignment)
+        )
         self._staging: dict[int, list[Any]] = {}
         self._staging_bytes = 0
         self._witness: Any = None
         self._closed = False
-
-    def _uniform_alignment(self) -> int:
-        return max(16, self.limits.min_uniform_buffer_offset_alignment)
 
     def _create_uniform_buffer(self, size: int) -> Any:
         return self._device.create_buffer(size=size, usage=self._uniform_usage)
@@ -155,30 +157,15 @@ class NativeDriver:
     def _bind_group_layout(self, bindings: tuple[Access, ...]) -> Any:
         layout = self._layouts.get(bindings)
         if layout is None:
-            kinds = {"read": "read-only-storage", "read_write": "storage"}
-            layout = self._layouts[bindings] = self._device.create_bind_group_layout(
-                entries=[
-                    {
-                        "binding": index,
-                        "visibility": self.wgpu.ShaderStage.COMPUTE,
-                        "buffer": {"type": kinds[access]},
-                    }
-                    for index, access in enumerate(bindings)
-                ]
-            )
+            entries = storage_entries(bindings, self.wgpu.ShaderStage.COMPUTE)
+            layout = self._device.create_bind_group_layout(entries=entries)
+            self._layouts[bindings] = layout
         return layout
 
     def _uniform_group_layout(self) -> Any:
         if self._uniform_layout is None:
-            self._uniform_layout = self._device.create_bind_group_layout(
-                entries=[
-                    {
-                        "binding": 0,
-                        "visibility": self.wgpu.ShaderStage.COMPUTE,
-                        "buffer": {"type": "uniform", "has_dynamic_offset": True},
-                    }
-                ]
-            )
+            entries = uniform_entries(self.wgpu.ShaderStage.COMPUTE)
+            self._uniform_layout = self._device.create_bind_group_layout(entries=entries)
         return self._uniform_layout
 
     def create_bind_group(
@@ -213,7 +200,16 @@ class NativeDriver:
     def submit(self, commands: Sequence[Command]) -> None:
         """See ``Driver.submit``."""
         with self._guard("submit"), self.lock:
-            self._queue.submit([self._encode(commands, ())])
+            self._submit(commands, ())
+
+    def _submit(self, commands: Sequence[Command], copies: Sequence[tuple[Any, ...]]) -> None:
+        had_commands = bool(commands)
+        buffers = [self._encode(commands, copies)]
+        if had_commands and not commands:  # a signal handler was faster
+            buffers = [self._encode((), copies)]
+        if commands.__class__ is Batch:
+            commands.sent = True
+        self._queue.submit(buffers)
 
     def _encode(self, commands: Sequence[Command], copies: Sequence[tuple[Any, ...]]) -> Any:
         """A finished command buffer: the commands in one pass, then copies into staging."""
@@ -256,7 +252,7 @@ class NativeDriver:
                 (request.buffer, request.offset, staging, request.nbytes)
                 for request, staging in zip(requests, stagings, strict=True)
             ]
-            self._queue.submit([self._encode(commands, copies)])
+            self._submit(commands, copies)
             return [
                 (staging, staging.map_async("READ", 0, request.nbytes), request.nbytes)
                 for request, staging in zip(requests, stagings, strict=True)
@@ -345,7 +341,12 @@ class NativeDriver:
                 self._encode_public(compute_pass, command, offsets[index] if offsets else 0)
                 compute_pass.end()
             encoder.resolve_query_set(queries, 0, count, resolved, 0)
-            self._queue.submit([encoder.finish()])
+            buffers = [encoder.finish()]
+            if not commands:  # a signal handler was faster
+                return None
+            if commands.__class__ is Batch:
+                commands.sent = True
+            self._queue.submit(buffers)
             return self.begin_read((), [ReadRequest(self._raw(resolved), 0, 8 * count)])
 
     def _raw(self, buffer: Any) -> Any:

@@ -31,6 +31,23 @@ Command: TypeAlias = tuple[
     Any, Any, bytes, tuple[int, int, int], str, tuple[Any, ...], tuple[Any, ...]
 ]
 
+
+class Batch(list[Command]):
+    """Commands on their way to the device.
+
+    A signal handler or a finalizer may use the queue in the middle of a submission, and needs
+    what was recorded before it on the device first.  Until ``sent`` is true it empties the list
+    and submits the commands itself.  A driver therefore sets ``sent`` with no call of Python
+    between that and the submission, and submits nothing of a list that was emptied meanwhile.
+    """
+
+    __slots__ = ("sent",)
+
+    def __init__(self, sent: bool = False) -> None:
+        super().__init__()
+        self.sent = sent
+
+
 #: Features a device asks for when the adapter has them, by their WebGPU (or wgpu) names.  An
 #: allow-list: asking for everything fails on drivers with experimental features.
 WANTED_FEATURES = frozenset(
@@ -185,6 +202,7 @@ class Driver(Protocol):
     def submit(self, commands: Sequence[Command]) -> None:
         """Encode the commands in order into one compute pass and submit it; does not wait.
 
+        Commands in a ``Batch`` go as that says, here and in ``begin_read`` and ``submit_timed``.
         Raises ``BatchRejectedError`` when the implementation refuses the batch.
         """
 
