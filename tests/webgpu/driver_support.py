@@ -121,6 +121,7 @@ fn main(@builtin(local_invocation_index) i: u32) {
     if (atomicOr(&fault[4u * params.p0.w], 1u) == 0u) {
       atomicStore(&fault[4u * params.p0.w + 1u], bitcast<u32>(-7));
       atomicStore(&fault[4u * params.p0.w + 2u], 1u);
+      atomicStore(&fault[4u * params.p0.w + 3u], bitcast<u32>(-1));
     }
   }
 }

@@ -135,10 +135,16 @@ def test_blocks_of_entries_leave_no_long_loop():
 
 
 @pytest.mark.parametrize("operation", ["gather", "scatter_add"])
-@pytest.mark.parametrize("bad", [5, -6, 3_000_000_000])
-def test_bad_indices_surface_at_the_next_wait(kernels, operation, bad):
+@pytest.mark.parametrize(
+    "bad, dtype",
+    [
+        (5, "i8"), (-6, "i8"), (3_000_000_000, "i8"), (2**32, "i8"), (-(2**63), "i8"),
+        (-6, "i4"), (-(2**31), "i4"), (2**31 - 1, "i4"), (6, "u4"), (2**32 - 1, "u4"),
+    ],
+)  # fmt: skip
+def test_bad_indices_surface_at_the_next_wait(kernels, operation, bad, dtype):
     x, updates = np.arange(5, dtype="f4"), np.ones((2, 1), "f4")
-    indices = np.array([[1], [bad]], np.int64)
+    indices = np.array([[1], [bad]], dtype)
     if operation == "gather":
         kernels.queue(
             "gather", x, indices, shape=(2, 1), dtype="f4",
@@ -150,7 +156,8 @@ def test_bad_indices_surface_at_the_next_wait(kernels, operation, bad):
         )
     with pytest.raises(IndexOutOfBoundsError, match=operation) as caught:
         kernels.backend.synchronize()
-    assert (caught.value.axis, caught.value.size) == (0, 5)
+    assert (caught.value.index, caught.value.axis, caught.value.size) == (bad, 0, 5)
+    assert f"index {bad} " in str(caught.value)
     kernels.backend.synchronize()
 
 

@@ -19,7 +19,8 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import Command, ReadRequest
 from tenferro_wgpu.backends.webgpu.memory import Buffer, Slot
 from tenferro_wgpu.errors import IndexOutOfBoundsError
 
-#: A record is four words: 1 for bad, the index (as i32), the position of its axis, unused.
+#: A record is four words: 1 for bad, the low word of the index (as i64), the position of its axis,
+#: the high word.
 RECORD_BYTES = 16
 RECORDS_PER_PAGE = 1024
 #: Word of the params that holds a dispatch's record, in every template that checks indices.
@@ -204,7 +205,7 @@ def _error(check: Check, words: np.ndarray) -> IndexOutOfBoundsError:
     position = int(words[2])
     return IndexOutOfBoundsError(
         check.operation,
-        index=int(words[1:2].view(np.int32)[0]),
+        index=int(words[1::2].copy().view(np.int64)[0]),
         axis=check.axes[position] if position < len(check.axes) else None,
         size=check.sizes[position] if position < len(check.sizes) else None,
     )

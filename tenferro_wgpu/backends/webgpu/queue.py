@@ -67,8 +67,8 @@ class Queue(Recorder):
 
         The kernel has one binding more than ``bindings``, the last: ``array<atomic<u32>>``,
         read_write.  Params word 3 receives the number of its record, four words long; the first
-        invocation to find a bad index sets word 0 from 0 to 1 and stores the index (as i32) in
-        word 1 and the position of its axis among ``axes`` in word 2.
+        invocation to find a bad index sets word 0 from 0 to 1 and stores the index (as i64) in
+        words 1 and 3 and the position of its axis among ``axes`` in word 2.
 
         Reads of the outputs and of what was computed from them, and the next ``synchronize``,
         then raise ``IndexOutOfBoundsError`` naming ``operation``, and axis and size if given.
