@@ -151,3 +151,16 @@ def test_everything_but_close_fails_after_close(kernels):
     ):
         with pytest.raises(RuntimeClosedError):
             call()
+
+
+@pytest.mark.filterwarnings("error")
+def test_scalars_overflow_to_infinity_without_a_warning_and_integers_never_wrap(kernels):
+    def value(number, dtype):
+        return kernels.backend.download(kernels.backend.scalar(number, np.dtype(dtype)))
+
+    assert value(1e39, "f4") == np.inf and value(-(2**200), "f4") == -np.inf
+    assert value(2**31 - 1, "i4") == 2**31 - 1 and value(2**32 - 1, "u4") == 2**32 - 1
+    assert value(-(2**63), "i8") == -(2**63) and value(2**53 + 1, "f8") == 2**53
+    for number, dtype in [(2**40, "i4"), (-1, "u4"), (2**63, "i8"), (2**2000, "f4")]:
+        with pytest.raises(OverflowError):
+            value(number, dtype)

@@ -106,11 +106,16 @@ class WebGpuBackend(Observation):
         return Tensor(dtype, contiguous_layout(array.shape), buffer, self)
 
     def scalar(self, value: Any, dtype: np.dtype[Any]) -> Tensor:
-        """A rank-0 constant that travels in params; no buffer is made unless a kernel asks."""
+        """A rank-0 constant that travels in params; no buffer is made unless a kernel asks.
+
+        Raises OverflowError for a Python integer that `dtype` cannot hold.
+        """
         self._check_open("scalar")
         storage = self._launcher.dialect(dtype, "scalar").storage_dtype
         with np.errstate(all="ignore"):  # an overflow to infinity is a value, not a warning
-            bits = np.asarray(value).astype(dtype).astype(storage).tobytes()
+            # Python integers are converted with a check, everything else as astype does.
+            found = np.array(value, dtype) if type(value) is int else np.asarray(value)
+            bits = found.astype(dtype).astype(storage).tobytes()
         words = np.frombuffer(bits.ljust(8, b"\0"), np.uint32)
         return Tensor(dtype, contiguous_layout(()), Constant(int(words[0]), int(words[1])), self)
 
