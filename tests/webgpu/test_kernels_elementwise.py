@@ -53,7 +53,13 @@ def test_constants_fill_any_shape(kernels, dtype, shape):
 
 @pytest.mark.parametrize(
     ("value", "dtype"),
-    [(1e300, "float32"), (-0.0, "float64"), (float("nan"), "float32"), (-1, "uint32"), (7, "bool")],
+    [
+        (1e300, "float32"),
+        (-0.0, "float64"),
+        (float("nan"), "float32"),
+        (2**32 - 1, "uint32"),
+        (7, "bool"),
+    ],
 )
 def test_scalars_take_their_dtype_without_a_warning(kernels, value, dtype):
     with np.errstate(all="ignore"):
