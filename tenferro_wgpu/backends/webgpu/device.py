@@ -9,6 +9,7 @@ the queues, of which each runtime has its own.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import itertools
 import os
@@ -35,6 +36,7 @@ from tenferro_wgpu.errors import (
     EnvironmentVariableError,
     NoAdapterError,
     RuntimeClosedError,
+    TenferroError,
     UnsupportedOperationError,
 )
 
@@ -153,6 +155,17 @@ class Device:
             raise UnsupportedOperationError(
                 source.label, backend="webgpu", hint=f"the device lacks {', '.join(missing)}"
             )
+
+    def settle(self) -> None:
+        """Wait for submitted work where it runs in threads of this process.
+
+        At exit a software renderer's threads would otherwise still compute while the process
+        tears down the data they use, which ends in a segmentation fault now and then.
+        """
+        if self.is_cpu and self.lost is None:
+            # A device that fails now has nothing more to tell anybody.
+            with contextlib.suppress(TenferroError):
+                self.driver.wait()
 
     def close(self) -> None:
         """Release the device; every queue on it must be closed before.  Idempotent."""
@@ -329,7 +342,8 @@ def close_all() -> None:
         return
     for queue in list(_open_queues):
         queue.close()
-    for device in list(_devices.values()):
+    for device in list(_all_devices):
+        device.settle()
         device.close()
 
 

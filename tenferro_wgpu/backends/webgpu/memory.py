@@ -84,7 +84,10 @@ class Buffer:
         return self.slot.holder
 
     def __del__(self) -> None:
-        slot = self.slot
+        try:
+            slot = self.slot
+        except AttributeError:
+            return  # an exception of a signal handler came before the slot was set
         slot.give_back(slot)
 
     def __repr__(self) -> str:
