@@ -322,10 +322,12 @@ FORKED = (
     "GPU devices do not survive fork(); start processes with the 'spawn' method, "
     "or open the runtime after the fork"
 )
+#: Seconds that the end of the process waits for a thread in the middle of a queue's work.
+EXIT_PATIENCE = 5.0
 _devices: dict[tuple[AdapterInfo, LimitsMode], Device] = {}
 _devices_lock = threading.RLock()
 _all_devices: weakref.WeakSet[Device] = weakref.WeakSet()
-#: Everything with ``close`` and ``abandon_after_fork`` that must not outlive the devices.
+#: Everything with ``close``, ``hold_for_good`` and ``abandon_after_fork``: queues and their likes.
 _open_queues: weakref.WeakSet[Any] = weakref.WeakSet()
 _forked = False
 
@@ -336,8 +338,16 @@ def register_queue(queue: Any) -> None:
 
 
 @atexit.register
+def _close_all_at_exit() -> None:
+    """Close everything, and stop daemon threads that still use a queue instead of failing them."""
+    if not _forked:
+        for queue in list(_open_queues):
+            queue.hold_for_good(EXIT_PATIENCE)
+    close_all()
+
+
 def close_all() -> None:
-    """Close every queue and device.  Runs at exit; afterwards new ones may be opened."""
+    """Close every queue and device; afterwards new ones may be opened."""
     if _forked:
         return
     for queue in list(_open_queues):

@@ -333,6 +333,13 @@ class Queue(Recorder):
             self._checks.close()
             self._pool.close()
 
+    def hold_for_good(self, seconds: float) -> None:
+        """Take the lock and keep it: at exit, other threads wait here until the process ends.
+
+        Daemon threads would otherwise meet a closed queue and print tracebacks.
+        """
+        self._lock.acquire(timeout=seconds)
+
     def abandon_after_fork(self, reason: str) -> None:
         """In a forked child: refuse all further use, and release nothing."""
         self._lock = threading.RLock()
