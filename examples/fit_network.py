@@ -15,7 +15,7 @@ import tenferro_wgpu as tw
 def fit(dtype: str, steps: int = 300) -> list[float]:
     """Fit a sine with one hidden layer by gradient descent; returns the loss every 50 steps."""
     rng = np.random.default_rng(0)
-    runtime = tw.default_runtime()
+    runtime = tw.current_runtime()
     grid = np.linspace(-3, 3, 64)[:, None]
     inputs = runtime.constant_from(grid.astype(dtype))
     targets = runtime.constant_from(

@@ -11,7 +11,7 @@ import tenferro_wgpu as tw
 def train(dtype, steps=5):
     """A few gradient steps of a two-layer network; the losses and a summary of the weights."""
     rng = np.random.default_rng(7)
-    rt = tw.default_runtime()
+    rt = tw.current_runtime()
     inputs = rt.constant_from(rng.standard_normal((16, 8)).astype(dtype))
     targets = rt.constant_from(np.tanh(rng.standard_normal((16, 2))).astype(dtype))
     weights1 = rt.variable_from((rng.standard_normal((8, 12)) / 3).astype(dtype))

@@ -42,13 +42,21 @@ SCALARS = (bool, int, float, complex, np.generic)
 #: Kinds of dtypes that tensors can have; NumPy's scalars include dates and text.
 ANY_KIND = "biufc"
 
-_default_interpreter: Callable[[], Interpreter] | None = None
+#: From a device, or None, to where things are computed; the layer above puts it here.
+_default_interpreter: Callable[[Any], Any] | None = None
 
 
-def set_default_interpreter(provider: Callable[[], Interpreter]) -> None:
-    """Say where calls without any tensor argument (``add(1, 2)``) are computed."""
+def set_default_interpreter(provider: Callable[[Any], Any]) -> None:
+    """Say where calls without any tensor argument (``add(1, 2)``, ``zeros(3)``) are computed."""
     global _default_interpreter
     _default_interpreter = provider
+
+
+def interpreter_of(op: str, device: Any = None) -> Any:
+    """The interpreter of a device, or the current one without."""
+    if _default_interpreter is None:
+        raise DTypeError(op, "expected at least one tensor argument")
+    return _default_interpreter(device)
 
 
 def is_scalar(x: Any) -> bool:
@@ -77,9 +85,7 @@ def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
         elif not is_scalar(operand):
             raise _not_a_tensor(op, operand)
     if anchor is None:
-        if _default_interpreter is None:
-            raise DTypeError(op, "expected at least one tensor argument")
-        return constants(op, _default_interpreter(), operands)
+        return constants(op, interpreter_of(op), operands)
     dtype: np.dtype[Any] | None = None
     for operand in operands:
         if isinstance(operand, Value):

@@ -24,7 +24,7 @@ from ..errors import (
     ShapeError,
     TensorTooLargeError,
 )
-from .calling import cast_to, check_scalar, is_scalar, lift
+from .calling import cast_to, check_scalar, interpreter_of, is_scalar, lift
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
 from .views import as_shape
@@ -46,15 +46,8 @@ __all__ = [
 ]
 
 
-def _runtime(device: Any) -> Any:
-    # Imported at the call: the eager layer is built on this one.
-    from ..eager.runtime import current_runtime
-
-    return current_runtime(device)
-
-
 def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
-    runtime = _runtime(device)
+    runtime = interpreter_of("device", device)
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, op)
     check_scalar(op, value, target)
     return runtime.constant(value, target, as_shape(op, shape))
@@ -126,13 +119,13 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
                 "full", f"the fill value needs shape (), got {value.shape}", (value.shape,)
             )
         return broadcast_to(value, as_shape("full", shape))
-    runtime = _runtime(device)
+    runtime = interpreter_of("device", device)
     target = _scalar_dtype("full", fill_value, runtime) if dtype is None else dtype
     return _filled("full", shape, fill_value, target, runtime)
 
 
 def _check_runtime(op: str, value: Value, device: Any) -> None:
-    wanted = _runtime(device).id
+    wanted = interpreter_of("device", device).id
     found = getattr(value.interpreter, "id", wanted)  # a transform is at home everywhere
     if found != wanted:
         raise ContextMismatchError(op, wanted, found)
@@ -184,7 +177,7 @@ def arange(
     >>> tw.arange(2, 8, 2).tolist()
     [2, 4, 6]
     """
-    runtime = _runtime(device)
+    runtime = interpreter_of("device", device)
     if stop is None:
         start, stop = 0, start
     bounds = (start, stop, step)
@@ -237,7 +230,7 @@ def linspace(
     >>> tw.linspace(0.0, 1.0, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    runtime = _runtime(device)
+    runtime = interpreter_of("device", device)
     count = _count("linspace", "num", num)
     if count < 0:
         raise ArgumentError("linspace", f"num must not be negative, got {num}")
@@ -278,7 +271,7 @@ def eye(
     >>> tw.eye(2, 3, k=1).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    runtime = _runtime(device)
+    runtime = interpreter_of("device", device)
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, "eye")
     rows, columns = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     # A diagonal outside the matrix is as empty as the first one outside.
@@ -307,7 +300,7 @@ def asarray(
     """
     if isinstance(obj, Value) and device is None:
         return obj if dtype is None else cast_to(obj, as_dtype(dtype, "asarray"))
-    return _runtime(device).asarray(obj, dtype=dtype, copy=copy)
+    return interpreter_of("device", device).asarray(obj, dtype=dtype, copy=copy)
 
 
 def from_flat(
