@@ -5,7 +5,6 @@ The only file that imports CuPy, on first use.  Streams, the memory pool and eve
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.util
 from collections.abc import Mapping
@@ -114,6 +113,8 @@ class CudaBackend(ArrayBackend):
 
     async def synchronize_async(self) -> None:
         """Wait for everything queued before the call, letting other coroutines run."""
+        import asyncio  # costs a third of the package's import, and only this needs it
+
         super().synchronize()
         with self._device:
             event = self._recorded_event()

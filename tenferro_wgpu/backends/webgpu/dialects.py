@@ -109,6 +109,11 @@ def dialect_for(
     return software
 
 
+def has_native_dialect(dtype: np.dtype) -> bool:
+    """Whether `dialect_for` depends on the device's native dialects: few types have one."""
+    return any(entry.native and entry.dtype == dtype for entry in DIALECTS)
+
+
 def dtype_support(native_dialects: frozenset[str]) -> dict[str, str]:
     """How a device with these native dialects computes each dtype: "native" or "software".
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tenferro_wgpu.backends.webgpu.drivers.native_types import parse_types
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     WANTED_FEATURES,
     Access,
@@ -41,6 +42,7 @@ def list_adapters() -> list[tuple[AdapterInfo, Any]]:
         import wgpu
 
         _quiet_mesa()
+        _parse_types()
         _leave_out_opengl()
         adapters = wgpu.gpu.enumerate_adapters_sync()
     except (ImportError, OSError, RuntimeError) as error:
@@ -70,6 +72,15 @@ def _leave_out_opengl() -> None:
         set_instance_extras(backends=("Vulkan", "Metal", "DX12"))
     except (ImportError, RuntimeError):
         return
+
+
+def _parse_types() -> None:
+    """Parse the C types of wgpu-py that are about to be used, all at once."""
+    try:
+        from wgpu.backends.wgpu_native import ffi
+    except (ImportError, AttributeError):
+        return
+    parse_types(ffi)
 
 
 def describe_adapter(adapter: Any) -> AdapterInfo:

@@ -13,7 +13,12 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource, fold_workgroups
-from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect, dialect_for
+from tenferro_wgpu.backends.webgpu.dialects import (
+    Dialect,
+    dialect,
+    dialect_for,
+    has_native_dialect,
+)
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import TensorTooLargeError
@@ -68,7 +73,9 @@ class Launcher:
         """
         found = self._dialects.get(dtype)
         if found is None:
-            found = self._dialects[dtype] = dialect_for(dtype, self.queue.device.native, operation)
+            # Which dialects are native is asked of the device, by a probe: not before one is used.
+            native = self.queue.device.native if has_native_dialect(dtype) else frozenset()
+            found = self._dialects[dtype] = dialect_for(dtype, native, operation)
         return found
 
     def bits_dialect(self, dtype: np.dtype[Any]) -> Dialect:
