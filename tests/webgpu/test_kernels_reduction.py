@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from kernel_support import LAYOUTS, sample, strided
 
-from tenferro_wgpu.backends.webgpu.kernels.reduction import plan_argmax, plan_reduction
+from tenferro_wgpu.backends.webgpu.kernels.argmax import plan_argmax
+from tenferro_wgpu.backends.webgpu.kernels.reduction_plan import (
+    memory_order,
+    plan_addressing,
+    plan_reduction,
+)
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.errors import DTypeError, ShapeError, TensorTooLargeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
@@ -140,7 +145,7 @@ def test_plans_have_no_long_loop(is_cpu, shape, axis):
     # llvmpipe ends the loops of an invocation after 65,535 iterations, silently.
     layout = contiguous_layout(shape)
     for packable in (True, False):
-        for step in plan_reduction(layout, (axis,), is_cpu=is_cpu, packable=packable):
+        for step in plan_reduction(shape, (axis,), is_cpu=is_cpu, packable=packable):
             assert step.chunk <= 32768 * step.lanes
     for step in plan_argmax(layout, axis, is_cpu=is_cpu):
         assert step.chunk <= 32768 * step.lanes
@@ -164,20 +169,20 @@ def test_long_rows_of_many_results(kernels, name, dtype, size):
 
 
 def test_plan_on_a_cpu_adapter_gives_each_output_an_invocation():
-    (step,) = plan_reduction(contiguous_layout((4096, 256)), (1,), is_cpu=True, packable=True)
+    (step,) = plan_reduction((4096, 256), (1,), is_cpu=True, packable=True)
     assert (step.lanes, step.splits, step.pack) == (1, 1, "inner")
     assert (step.outputs, step.count, step.workgroups) == (4096, 64, 64)
-    (column,) = plan_reduction(contiguous_layout((64, 4096)), (0,), is_cpu=True, packable=True)
+    (column,) = plan_reduction((64, 4096), (0,), is_cpu=True, packable=True)
     assert (column.pack, column.outputs, column.count) == ("outer", 1024, 64)
 
 
 def test_plan_splits_few_long_rows_and_joins_them():
-    first, *others = plan_reduction(contiguous_layout((1 << 22,)), (0,), is_cpu=True, packable=True)
+    first, *others = plan_reduction((1 << 22,), (0,), is_cpu=True, packable=True)
     assert first.splits > 100 and first.splits * first.chunk >= first.count
     assert others and others[-1].splits == 1 and others[-1].outputs == 1
-    gpu = plan_reduction(contiguous_layout((4, 1 << 20)), (1,), is_cpu=False, packable=True)
+    gpu = plan_reduction((4, 1 << 20), (1,), is_cpu=False, packable=True)
     assert gpu[0].lanes == 256 and gpu[0].splits > 1
-    columns = plan_reduction(contiguous_layout((4096, 512)), (0,), is_cpu=False, packable=False)
+    columns = plan_reduction((4096, 512), (0,), is_cpu=False, packable=False)
     assert columns[0].lanes == 1 and columns[0].splits > 1
 
 
@@ -189,8 +194,12 @@ def test_plan_of_a_long_argmax_compares_winners():
 
 def test_plan_walks_memory_forwards():
     flipped = Layout((4, 8), (-1, -4), 31)
-    (step,) = plan_reduction(flipped, (0, 1), is_cpu=True, packable=False)
-    assert (step.offset, step.inner_extents, step.inner_strides) == (0, (32,), (1,))
+    order, backwards = memory_order([None, flipped], (4, 8))
+    assert (order, backwards) == ((1, 0), {0, 1})
+    (step,) = plan_reduction((4, 8), (0, 1), order, is_cpu=True, packable=True)
+    found = plan_addressing(step, (4, 8), (0, 1), [flipped], (), order, backwards)
+    assert (step.count, found.inner_rank, found.kinds) == (8, 1, ("packed",))
+    assert found.words[-3:] == (8, 0, 1)
 
 
 @pytest.mark.parametrize("is_cpu", [True, False])

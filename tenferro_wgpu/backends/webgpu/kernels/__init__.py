@@ -5,6 +5,7 @@ launch functions; importing this package registers them all, for backend.py to l
 """
 
 from tenferro_wgpu.backends.webgpu.kernels import (
+    argmax,
     contraction,
     elementwise,
     indexing,
@@ -14,6 +15,7 @@ from tenferro_wgpu.backends.webgpu.kernels import (
 from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
 
 __all__ = [
+    "argmax",
     "contraction",
     "elementwise",
     "indexing",

@@ -1,201 +1,99 @@
-"""Reductions: sums, products, maxima and minima over any axes, and argmax over one.
+"""Reductions: sums, products, maxima and minima of element-wise functions over any axes.
 
-`plan_reduction` decides, purely, how many work items share an output and how many dispatches it
-takes; the launch functions carry the plan out. A reduction may walk its axes in any order and
-direction, so the plan first brings them into the order they have in memory.
+One template reduces any expression over operands of any layout and applies another to the
+results: a single primitive is the case of a copy. The backend calls `launch_reduction`, fusion
+`launch_fused_reduction`. Plans are in reduction_plan.py; the values, in the template.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal, TypeAlias
+from struct import pack_into
+from typing import Any
 
+import numpy as np
+
+from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
-from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
-from tenferro_wgpu.backends.webgpu.kernels.launch import (
-    LONGEST_LOOP,
-    WORKGROUP,
-    Launcher,
-    accesses,
-    workgroup_count,
+from tenferro_wgpu.backends.webgpu.expressions import Expression, primitive_expression
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import (
+    MAX_RANK,
+    launch_elementwise,
+    prepare_map,
+    run_map,
+)
+from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Constant, Launcher, accesses
+from tenferro_wgpu.backends.webgpu.kernels.reduction_plan import (
+    ReductionStep,
+    memory_order,
+    plan_addressing,
+    plan_reduction,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, coalesce, words
-from tenferro_wgpu.backends.webgpu.memory import Buffer
-from tenferro_wgpu.errors import DTypeError, ShapeError
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, words
+from tenferro_wgpu.errors import DTypeError, ShapeError, UnsupportedOperationError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
-Pack: TypeAlias = Literal["none", "inner", "outer"]
-
 #: Elements (or loads) added in sequence before their sum joins the compensated total.
 BLOCK = 32
-#: Where neighbouring invocations read neighbouring elements: many items of few elements, so that
-#: a workgroup stays within few pages of memory.
-COLUMN_ITEMS = 32768
-SHORTEST_COLUMN = 64
-#: Items of one invocation each on a software adapter, and their fewest elements.
-ROW_ITEMS = 2048
-SHORTEST_ROW = 256
-#: Items of one workgroup each elsewhere, and the fewest elements of one lane.
-ROW_WORKGROUPS = 1024
-SHORTEST_LANE = 16
 
-
-@dataclass(frozen=True)
-class ReductionStep:
-    """One dispatch: extents, strides, counts and offset are in units of loads (4 if packed)."""
-
-    outer_extents: tuple[int, ...]
-    outer_strides: tuple[int, ...]
-    inner_extents: tuple[int, ...]
-    inner_strides: tuple[int, ...]
-    offset: int
-    outputs: int
-    count: int
-    splits: int
-    chunk: int
-    lanes: int
-    pack: Pack
-
-    @property
-    def items(self) -> int:
-        """Work items of the dispatch."""
-        return self.outputs * self.splits
-
-    @property
-    def workgroups(self) -> int:
-        """Workgroups of the dispatch, not yet folded."""
-        return workgroup_count(self.items) if self.lanes == 1 else self.items
-
-    @property
-    def params(self) -> bytes:
-        """The params block."""
-        return words(
-            (
-                0, self.items, self.outputs, self.chunk, self.count, self.offset,
-                *self.outer_extents, *self.outer_strides,
-                *self.inner_extents, *self.inner_strides,
-            )
-        )  # fmt: skip
-
-
-def plan_reduction(
-    layout: Layout, axes: Sequence[int], *, is_cpu: bool, packable: bool
-) -> tuple[ReductionStep, ...]:
-    """Plan the reduction of a non-empty tensor over at least one element per output.
-
-    Args:
-        layout: of the operand.
-        axes: ascending axes to reduce.
-        is_cpu: whether the device is a software renderer, where one invocation per output is
-            fastest; elsewhere neighbouring invocations should read neighbouring elements.
-        packable: whether four elements may be loaded at once (one word each).
-
-    Returns:
-        The dispatches in order; each further one reduces the [splits, outputs] results of the
-        one before.
-    """
-    step = _whole(layout, axes)
-    if packable:
-        step = _packed(step)
-    step = _divided(step, is_cpu)
-    if step.splits == 1:
-        return (step,)
-    outputs = step.outputs * (4 if step.pack == "outer" else 1)
-    partials = contiguous_layout((step.splits, outputs))
-    return (step, *plan_reduction(partials, (0,), is_cpu=is_cpu, packable=packable))
-
-
-def _whole(layout: Layout, axes: Sequence[int]) -> ReductionStep:
-    """The reduction as one item per output, its axes merged."""
-    reduced = frozenset(axes)
-    kept = [axis for axis in range(layout.ndim) if axis not in reduced]
-    offset = layout.offset
-    inner = []
-    for axis in axes:
-        extent, stride = layout.shape[axis], layout.strides[axis]
-        if stride < 0:
-            offset += (extent - 1) * stride
-            stride = -stride
-        inner.append((stride, extent))
-    inner.sort(reverse=True)
-    outer_extents, (outer_strides,) = coalesce(
-        [layout.shape[axis] for axis in kept], [[layout.strides[axis] for axis in kept]]
-    )
-    inner_extents, (inner_strides,) = coalesce(
-        [extent for _, extent in inner], [[stride for stride, _ in inner]]
-    )
-    count = prod(inner_extents)
-    return ReductionStep(
-        outer_extents, outer_strides, inner_extents, inner_strides, offset,
-        outputs=prod(outer_extents), count=count, splits=1, chunk=count, lanes=1, pack="none",
-    )  # fmt: skip
-
-
-def _packed(step: ReductionStep) -> ReductionStep:
-    """The same step with four elements per load, where memory order and alignment allow."""
-    for pack, extents, own, others in (
-        ("inner", step.inner_extents, step.inner_strides, step.outer_strides),
-        ("outer", step.outer_extents, step.outer_strides, step.inner_strides),
-    ):
-        if not own or own[-1] != 1 or extents[-1] % 4:
-            continue
-        if any(stride % 4 for stride in (step.offset, *own[:-1], *others)):
-            continue
-        shorter = (*extents[:-1], extents[-1] // 4)
-        quarters = (*(stride // 4 for stride in own[:-1]), 1)
-        rest = tuple(stride // 4 for stride in others)
-        if pack == "inner":
-            return replace(
-                step, inner_extents=shorter, inner_strides=quarters, outer_strides=rest,
-                offset=step.offset // 4, count=step.count // 4, chunk=step.count // 4, pack="inner",
-            )  # fmt: skip
-        return replace(
-            step, outer_extents=shorter, outer_strides=quarters, inner_strides=rest,
-            offset=step.offset // 4, outputs=step.outputs // 4, pack="outer",
-        )  # fmt: skip
-    return step
-
-
-def _divided(step: ReductionStep, is_cpu: bool) -> ReductionStep:
-    """The step with lanes and splits chosen for the device."""
-    across = min((abs(stride) for stride in step.outer_strides), default=1 << 62)
-    lanes, wanted, shortest = 1, ROW_ITEMS, SHORTEST_ROW
-    if across <= min(map(abs, step.inner_strides), default=0):
-        wanted, shortest = COLUMN_ITEMS, SHORTEST_COLUMN
-    elif not is_cpu and step.count >= 128:
-        lanes = 256 if step.count >= 1024 else 64
-        wanted, shortest = ROW_WORKGROUPS, SHORTEST_LANE * lanes
-    splits = min(-(-wanted // step.outputs), step.count // shortest)
-    splits = max(splits, -(-step.count // (LONGEST_LOOP * lanes)))
-    if splits <= 1:
-        return replace(step, lanes=lanes)
-    chunk = -(-step.count // splits)
-    return replace(step, lanes=lanes, splits=-(-step.count // chunk), chunk=chunk)
-
-
-_COMBINERS = {
+COMBINERS = {
     "reduce_sum": "sum",
     "reduce_prod": "prod",
     "reduce_max": "max",
     "reduce_min": "min",
 }
 _IDENTITIES = {"reduce_sum": 0, "reduce_prod": 1}
+#: Dialects whose products a compiler may round together with a following sum, and operations
+#: after which there is nothing to round.
+_CONTRACTED = frozenset({"f32", "f64n"})
+_EXACT = frozenset({"copy", "conj", "real", "neg", "abs", "sign", "select", "maximum", "minimum"})
 
 
-def _value_dialect(launcher: Launcher, dtype: Any, name: str) -> Dialect:
-    """Dialect a reduction computes in: the order of bool is that of its stored 0 and 1."""
+def value_dialect(launcher: Launcher, dtype: np.dtype[Any], name: str) -> Dialect:
+    """Dialect that `name` compares or combines elements of `dtype` in.
+
+    The order of bool is that of its stored 0 and 1.  Raises DTypeError for a sum or product of
+    bool, UnsupportedOperationError for a dtype that the device does not carry.
+    """
     if dtype.kind != "b":
         return launcher.dialect(dtype)
+    return _combined_in(launcher.dialect(dtype), name)
+
+
+def _combined_in(element: Dialect, name: str) -> Dialect:
+    if element.name != "bool":
+        return element
     if name in _IDENTITIES:
-        raise DTypeError(name, "takes no bool; cast it to an integer first", (dtype,))
+        raise DTypeError(
+            name, "takes no bool; cast it to an integer first", (np.dtype(element.dtype_name),)
+        )
     return dialect("u32")
 
 
-@kernel(*_COMBINERS)
+@dataclass(frozen=True)
+class _Launch:
+    """One prepared dispatch.
+
+    Attributes:
+        bound: positions of the operands that are buffers; the first step's are the leaves and
+            the last step's end with the epilogue's.
+        constants: (position, byte offset of its bits in the params) of those that are constants.
+        nbytes: size of its result.
+    """
+
+    pipeline: Pipeline
+    params: bytes
+    workgroups: tuple[int, int, int]
+    bound: tuple[int, ...]
+    constants: tuple[tuple[int, int], ...]
+    nbytes: int
+
+
+@kernel(*COMBINERS)
 def launch_reduction(
     launcher: Launcher,
     name: str,
@@ -209,131 +107,249 @@ def launch_reduction(
     axes = tuple(params["axes"])
     if not axes:
         return launch_elementwise(launcher, "copy", operands, {}, outputs)
-    result = contiguous_layout(spec.shape)
-    if operand.size == 0 and result.size:
-        if name not in _IDENTITIES:
-            raise ShapeError(name, f"no element to reduce in shape {operand.shape}")
-        constant = launcher.backend.scalar(_IDENTITIES[name], spec.dtype)
-        filled = constant.with_layout(constant.layout.broadcast_in_dim(spec.shape, ()))
-        return launch_elementwise(launcher, "copy", (filled,), {}, outputs)
-    if result.size == 0:
-        return (launcher.empty(spec, name),)
-    T = _value_dialect(launcher, operand.dtype, name)
-    combiner = _COMBINERS[name]
-    compensated = combiner == "sum" and spec.dtype.kind == "f"
-    key = (name, operand.layout, axes, operand.dtype.num)
-    launches = launcher.plan(key)
+    key = (name, operand.layout, axes, operand.dtype.num, type(operand.handle))
+    launches = launcher.young_plans.get(key)
+    if launches is not None:
+        return (_run(launcher, launches, operands, (), spec, name),)
+    held = launcher.dialect(operand.dtype).name
+    return (
+        launch_fused_reduction(
+            launcher, name, primitive_expression("copy", (held,), held),
+            operands, operand.shape, axes, spec, key=key,
+        ),
+    )  # fmt: skip
+
+
+def launch_fused_reduction(
+    launcher: Launcher,
+    name: str,
+    prologue: Expression,
+    leaves: tuple[Tensor, ...],
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    spec: ShapeDtype,
+    *,
+    epilogue: Expression | None = None,
+    epilogue_leaves: tuple[Tensor, ...] = (),
+    key: Any = None,
+) -> Tensor:
+    """Queue the reduction of an element-wise function, and a function of its results.
+
+    Values are those of the prologue, the reduction and the epilogue run one after another, bit
+    for bit, unless every buffer that covers `shape` lies in memory in another order than C:
+    then sums and products go in that order, and only their rounding differs.
+
+    Args:
+        launcher: of the backend that holds the operands.
+        name: "reduce_sum", "reduce_prod", "reduce_max" or "reduce_min".
+        prologue: maps one element of each leaf to one value.
+        leaves: its operands: buffers with any layout of `shape`, and constants (whose layout
+            does not matter).  No handle is pending.
+        shape: the index space.
+        axes: ascending axes to reduce; none are allowed too.
+        spec: shape (`shape` without `axes`) and dtype of the result.
+        epilogue: maps the reduced value and one element of each of `epilogue_leaves` to the
+            result; None leaves the reduced value as it is.
+        epilogue_leaves: buffers with any layout of ``spec.shape``, and constants.
+        key: what the prepared launches are stored under in ``launcher.plans``: it must tell
+            apart name, expressions, axes, and each operand's layout and type of handle.  By
+            default it is built from them.
+
+    Returns:
+        A contiguous tensor.
+
+    Raises:
+        ShapeError: no element to take a maximum or minimum of.
+        DTypeError: a sum or product of bool.
+        TensorTooLargeError: the result or the index space is larger than kernels can count.
+        UnsupportedOperationError: too many axes, or a function that a dialect lacks.
+    """
+    if key is None:
+        key = (
+            name, prologue, epilogue, axes, shape,
+            *[(type(leaf.handle), leaf.layout) for leaf in leaves],
+            *[(type(leaf.handle), leaf.layout) for leaf in epilogue_leaves],
+        )  # fmt: skip
+    launches = launcher.young_plans.get(key) or launcher.plans.find(key)
     if launches is None:
-        check_counts(name, result.size, prod(operand.shape[axis] for axis in axes))
-        steps = plan_reduction(operand.layout, axes, is_cpu=launcher.is_cpu, packable=T.words == 1)
-        launches = [
-            _prepare(launcher, "reduction/reduce", step, T, combiner=combiner,
-                     compensated=compensated, block=BLOCK)
-            for step in steps
-        ]  # fmt: skip
+        if prod(spec.shape) == 0:
+            return launcher.empty(spec, name)
+        if prod(shape) == 0:
+            return _reduced_nothing(launcher, name, prologue, spec, epilogue, epilogue_leaves)
+        launches = _prepare(
+            launcher, name, prologue, _layouts(leaves), shape, axes,
+            spec, epilogue, _layouts(epilogue_leaves),
+        )  # fmt: skip
         launcher.plans.store(key, launches)
-    source = launcher.buffer(operand)
+    return _run(launcher, launches, leaves, epilogue_leaves, spec, name)
+
+
+def _layouts(leaves: Sequence[Tensor]) -> list[Layout | None]:
+    return [None if type(leaf.handle) is Constant else leaf.layout for leaf in leaves]
+
+
+def _run(
+    launcher: Launcher,
+    launches: tuple[_Launch, ...],
+    leaves: tuple[Tensor, ...],
+    epilogue_leaves: tuple[Tensor, ...],
+    spec: ShapeDtype,
+    name: str,
+) -> Tensor:
+    """Allocate and dispatch prepared launches."""
+    queue = launcher.queue
+    handles = [leaf.handle for leaf in leaves]
+    last = launches[-1]
     for launch in launches:
-        buffer = launcher.empty_buffer(launch.results * 4 * T.words, name)
-        launcher.queue.dispatch(
-            launch.pipeline, (source, buffer), launch.params, launch.workgroups, name, (buffer,)
-        )
-        source = buffer
-    return (Tensor(spec.dtype, result, source, launcher.backend),)
+        if launch is last and epilogue_leaves:
+            handles += [leaf.handle for leaf in epilogue_leaves]
+        params = launch.params
+        if launch.constants:
+            block = bytearray(params)
+            for position, offset in launch.constants:
+                constant = handles[position]
+                pack_into("<II", block, offset, constant.low, constant.high)
+            params = bytes(block)
+        buffer = queue.allocate(launch.nbytes, name)
+        bindings = [handles[position] for position in launch.bound]
+        bindings.append(buffer)
+        queue.dispatch(launch.pipeline, bindings, params, launch.workgroups, name, (buffer,))
+        handles = [buffer]
+    return Tensor(spec.dtype, contiguous_layout(spec.shape), buffer, launcher.backend)
 
 
-@dataclass(frozen=True)
-class _Launch:
-    """One prepared dispatch of a reduction."""
-
-    pipeline: Any
-    params: bytes
-    workgroups: tuple[int, int, int]
-    results: int
+def _reduced_nothing(
+    launcher: Launcher,
+    name: str,
+    prologue: Expression,
+    spec: ShapeDtype,
+    epilogue: Expression | None,
+    epilogue_leaves: tuple[Tensor, ...],
+) -> Tensor:
+    """The result where every output has no element: the identity, through the epilogue."""
+    if name not in _IDENTITIES:
+        raise ShapeError(name, f"no element to reduce for a result of shape {spec.shape}")
+    element = dialect(prologue.dialect_of(prologue.outputs[0]))
+    constant = launcher.backend.scalar(_IDENTITIES[name], element.dtype)
+    if epilogue is None:
+        epilogue = primitive_expression("copy", (element.name,), element.name)
+    operands = (constant, *epilogue_leaves)
+    launch = prepare_map(launcher, epilogue, _layouts(operands), spec.shape)
+    (buffer,) = run_map(launcher, launch, operands, name)
+    return Tensor(spec.dtype, contiguous_layout(spec.shape), buffer, launcher.backend)
 
 
 def _prepare(
-    launcher: Launcher, template: str, step: ReductionStep, T: Dialect, **options: Any
-) -> _Launch:
-    structure: dict[str, Any] = {
-        "lanes": step.lanes,
-        "outer_rank": len(step.outer_extents),
-        "inner_rank": len(step.inner_extents),
-        **options,
-    }
-    if template == "reduction/reduce":
-        structure["pack"] = step.pack
-    reads = 2 if options.get("candidates") else 1
-    pipeline = launcher.pipeline(
-        template,
-        (T.name, *structure.items()),
-        {"T": T, **structure},
-        bindings=accesses(reads, 1),
-        params_words=len(step.params) // 4,
-        workgroup_size=WORKGROUP if step.lanes == 1 else step.lanes,
-    )
-    results = step.items * (4 if step.pack == "outer" else 1)
-    return _Launch(pipeline, step.params, launcher.groups(step.workgroups), results)
-
-
-@kernel("argmax")
-def launch_argmax(
     launcher: Launcher,
     name: str,
-    operands: tuple[Tensor, ...],
-    params: Mapping[str, Any],
-    outputs: tuple[ShapeDtype, ...],
-) -> tuple[Tensor, ...]:
-    """Position of the first maximum (or first NaN) along `params["axis"]`, as int64."""
-    (operand,) = operands
-    (spec,) = outputs
-    axis = params["axis"]
-    extent = operand.shape[axis]
-    if extent == 0:
-        raise ShapeError(name, f"no element along axis {axis} of shape {operand.shape}")
-    result = launcher.empty(spec, name)
-    if result.size == 0:
-        return (result,)
-    key = (name, operand.layout, axis, operand.dtype.num)
-    launches = launcher.plan(key)
-    if launches is None:
-        check_counts(name, result.size, extent)
-        T = _value_dialect(launcher, operand.dtype, name)
-        steps = plan_argmax(operand.layout, axis, is_cpu=launcher.is_cpu)
-        launches = [
-            _prepare(
-                launcher, "reduction/argmax", step, T,
-                candidates=position > 0, final=position == len(steps) - 1,
+    prologue: Expression,
+    layouts: Sequence[Layout | None],
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    spec: ShapeDtype,
+    epilogue: Expression | None,
+    epilogue_layouts: Sequence[Layout | None],
+) -> tuple[_Launch, ...]:
+    """Plan and compile every dispatch of a reduction of at least one element."""
+    check_counts(name, prod(spec.shape), prod(shape[axis] for axis in axes))
+    T = _combined_in(dialect(prologue.dialect_of(prologue.outputs[0])), name)
+    order: Sequence[int] | None
+    order, backwards = memory_order(layouts, shape)
+    steps = plan_reduction(shape, axes, order, is_cpu=launcher.is_cpu, packable=T.words == 1)
+    launches = []
+    for number, step in enumerate(steps):
+        is_last = number == len(steps) - 1
+        if number:
+            held = dialect(prologue.dialect_of(prologue.outputs[0])).name
+            prologue = primitive_expression("copy", (held,), held)
+            shape, axes = (steps[number - 1].splits, *spec.shape), (0,)
+            layouts, order, backwards = [contiguous_layout(shape)], None, frozenset()
+        launches.append(
+            _prepare_step(
+                launcher, name, step, T, prologue, layouts, shape, axes, order, backwards,
+                epilogue if is_last else None, epilogue_layouts if is_last else (),
             )
-            for position, step in enumerate(steps)
-        ]  # fmt: skip
-        launcher.plans.store(key, launches)
-    source = launcher.buffer(operand)
-    found: tuple[Buffer, ...] = ()
-    for launch in launches:
-        final = launch is launches[-1]
-        buffer = result.handle if final else launcher.empty_buffer(launch.results * 4, name)
-        bindings = (source, *found, buffer)
-        launcher.queue.dispatch(
-            launch.pipeline, bindings, launch.params, launch.workgroups, name, (buffer,)
+        )  # fmt: skip
+    return tuple(launches)
+
+
+def _prepare_step(
+    launcher: Launcher,
+    name: str,
+    step: ReductionStep,
+    T: Dialect,
+    prologue: Expression,
+    layouts: Sequence[Layout | None],
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    order: Sequence[int] | None,
+    backwards: frozenset[int],
+    epilogue: Expression | None,
+    epilogue_layouts: Sequence[Layout | None],
+) -> _Launch:
+    found = plan_addressing(step, shape, axes, layouts, epilogue_layouts, order, backwards)
+    if max(found.outer_rank, found.inner_rank) > MAX_RANK:
+        raise UnsupportedOperationError(
+            name, backend="webgpu", hint=f"more than {MAX_RANK} separate axes; reshape to fewer"
         )
-        found = (buffer,)
-    return (result,)
-
-
-def plan_argmax(layout: Layout, axis: int, *, is_cpu: bool) -> tuple[ReductionStep, ...]:
-    """Plan the argmax of a non-empty tensor; each further step compares the winners before it."""
-    kept = [other for other in range(layout.ndim) if other != axis]
-    outer_extents, (outer_strides,) = coalesce(
-        [layout.shape[other] for other in kept], [[layout.strides[other] for other in kept]]
-    )
-    extent = layout.shape[axis]
-    whole = ReductionStep(
-        outer_extents, outer_strides, (), (layout.strides[axis],), layout.offset,
-        outputs=prod(outer_extents), count=extent, splits=1, chunk=extent, lanes=1, pack="none",
+    names = [*prologue.operands, *(epilogue.operands[1:] if epilogue else ())]
+    bound = tuple(i for i, kind in enumerate(found.kinds) if kind != "constant")
+    operands = tuple(
+        (kind, found.invariant[i], dialect(names[i]), bound.index(i) if i in bound else -1,
+         found.operand_words[i])
+        for i, kind in enumerate(found.kinds)
     )  # fmt: skip
-    steps = [_divided(whole, is_cpu)]
-    while steps[-1].splits > 1:
-        winners = steps[-1].splits
-        steps.append(_divided(replace(whole, count=winners, chunk=winners), is_cpu))
-    return tuple(steps)
+    element = prologue.dialect_of(prologue.outputs[0])
+    result = dialect(epilogue.dialect_of(epilogue.outputs[0])) if epilogue else T
+    combiner = COMBINERS[name]
+    leaves = len(prologue.operands)
+    context = {
+        "T": T,
+        "R": result,
+        "lanes": step.lanes,
+        "pack": step.pack,
+        "scattered": found.scattered,
+        "outer_rank": found.outer_rank,
+        "inner_rank": found.inner_rank,
+        "combiner": combiner,
+        "compensated": combiner == "sum" and T.dtype.kind == "f",
+        "block": BLOCK,
+        "leaves": operands[:leaves],
+        "epilogue_leaves": operands[leaves:],
+        "result_binding": len(bound),
+        "statements": prologue.statements(),
+        "element": prologue.outputs[0],
+        "element_dialect": dialect(element),
+        # Longer expressions hide each step themselves.
+        "hidden": T.name in _CONTRACTED
+        and len(prologue.steps) == 1
+        and prologue.steps[0].operation not in _EXACT,
+        "epilogue_statements": epilogue.statements() if epilogue else None,
+        "total_dialect": dialect(epilogue.operands[0]) if epilogue else T,
+        "result": epilogue.outputs[0] if epilogue else 0,
+    }
+    pipeline = launcher.pipeline(
+        "reduction/reduce",
+        (
+            combiner, prologue, epilogue, found.kinds, found.invariant, found.outer_rank,
+            found.inner_rank, step.lanes, step.pack, found.scattered,
+        ),
+        context,
+        bindings=accesses(len(bound), 1),
+        params_words=len(found.words),
+        workgroup_size=WORKGROUP if step.lanes == 1 else step.lanes,
+    )  # fmt: skip
+    nbytes = step.results * 4 * result.words
+    launcher.check_bindable(nbytes, name)
+    return _Launch(
+        pipeline,
+        words(found.words).ljust(pipeline.params_size, b"\0"),
+        launcher.groups(step.workgroups),
+        bound,
+        tuple(
+            (i, 4 * found.operand_words[i])
+            for i, kind in enumerate(found.kinds)
+            if kind == "constant"
+        ),
+        nbytes,
+    )
