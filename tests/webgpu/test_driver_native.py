@@ -19,7 +19,7 @@ from driver_support import (
 
 from tenferro_wgpu.backends.webgpu import device as devices
 from tenferro_wgpu.backends.webgpu import probe
-from tenferro_wgpu.backends.webgpu.drivers import native, native_fast, native_public
+from tenferro_wgpu.backends.webgpu.drivers import native, native_fast, native_public, native_reads
 from tenferro_wgpu.backends.webgpu.drivers.native import shader_error, staging_size
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     AdapterInfo,
@@ -76,6 +76,24 @@ def test_one_submission_runs_commands_and_reads_several_buffers(device):
     first, second = driver.finish_read(token)
     assert np.array_equal(first.view(np.float32), [3, 3, 3, 3])
     assert np.array_equal(second.view(np.float32), [1.5])
+
+
+@pytest.mark.parametrize("sizes", [(4, 8, 4), (2 << 20, 4), (4, 5 << 20, 12, 3 << 20, 4)])
+def test_many_requests_are_one_stream_of_pieces(device, sizes):
+    driver = device.driver
+    rng = np.random.default_rng(5)
+    wanted, requests = [], []
+    for size in sizes:
+        content = rng.integers(0, 256, size + 4, np.uint8)
+        raw = driver.create_buffer(size + 4 + 15 & ~15)
+        driver.write_buffer(raw, 0, content.data)
+        requests.append(ReadRequest(raw, 4, size))
+        wanted.append(content[4:])
+    for finish in (driver.finish_read, lambda token: asyncio.run(driver.finish_read_async(token))):
+        found = finish(driver.begin_read((), requests))
+        assert [len(each) for each in found] == list(sizes)
+        assert all(np.array_equal(*pair) for pair in zip(found, wanted, strict=True))
+        assert all(each.flags.writeable for each in found)
 
 
 def test_new_buffers_are_zero(device):
@@ -164,12 +182,12 @@ def test_without_private_names_the_public_driver_opens(monkeypatch):
 
 @pytest.mark.parametrize("adapter", [LAVAPIPE, SWIFTSHADER])
 def test_a_mapping_that_never_comes_is_given_up(adapter, monkeypatch):
-    monkeypatch.setattr(native_fast, "_LOST_AFTER_POLLS", 50)
+    monkeypatch.setattr(native_reads, "_LOST_AFTER_POLLS", 250)
     driver = open_variant(adapter, "fast").driver
     raws, _ = _raw_add(driver)
     for finish in (driver.finish_read, lambda token: asyncio.run(driver.finish_read_async(token))):
         token = driver.begin_read((), [ReadRequest(raws[0], 0, 256)])
-        token[0].pieces[0][0].key = -1  # another key than the callback reports
+        token.pieces[0].staging.key = -1  # another key than the callback reports
         with pytest.raises(DeviceLostError, match="no longer answers"):
             finish(token)
     token = driver.begin_read((), [ReadRequest(raws[0], 0, 256)])

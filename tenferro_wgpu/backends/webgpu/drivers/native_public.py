@@ -220,8 +220,8 @@ class NativeDriver:
             for index, command in enumerate(commands):
                 self._encode_command(compute_pass, command, offsets[index] if offsets else 0)
             compute_pass.end()
-        for source, offset, staging, nbytes in copies:
-            encoder.copy_buffer_to_buffer(source, offset, staging, 0, nbytes)
+        for copy in copies:
+            encoder.copy_buffer_to_buffer(*copy)
         return encoder.finish()
 
     def _write_uniforms(self, commands: Sequence[Command]) -> list[int]:
@@ -249,7 +249,7 @@ class NativeDriver:
         with self._guard("read_buffer"), self.lock:
             stagings = [self._take_staging(request.nbytes) for request in requests]
             copies = [
-                (request.buffer, request.offset, staging, request.nbytes)
+                (request.buffer, request.offset, staging, 0, request.nbytes)
                 for request, staging in zip(requests, stagings, strict=True)
             ]
             self._submit(commands, copies)
