@@ -45,6 +45,7 @@ from .eager.runtime import (
 )
 from .eager.state import enable_grad, no_grad
 from .eager.tensor import EagerTensor
+from .eager.transfers import device_get, device_get_async
 from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
@@ -192,6 +193,8 @@ __all__ = [
     "cos",
     "current_runtime",
     "default_runtime",
+    "device_get",
+    "device_get_async",
     "devices",
     "div",
     "divide",

@@ -6,7 +6,7 @@ concrete tensors by layout and handle; it knows nothing of gradients, runtimes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -23,6 +23,7 @@ __all__ = [
     "Backend",
     "CanBeLost",
     "Capabilities",
+    "DownloadsTogether",
     "HasCaches",
     "SharesHostMemory",
     "TimesKernels",
@@ -132,6 +133,19 @@ class SharesHostMemory(Protocol):
 
     def host_view(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         """A read-only array over the tensor's own memory."""
+        ...
+
+
+@runtime_checkable
+class DownloadsTogether(Protocol):
+    """Optional: a backend that reads several tensors with one wait."""
+
+    def download_many(self, tensors: Sequence[Tensor]) -> list[np.ndarray[Any, Any]]:
+        """`download` of each tensor, in order."""
+        ...
+
+    async def download_many_async(self, tensors: Sequence[Tensor]) -> list[np.ndarray[Any, Any]]:
+        """Like `download_many`, without blocking the event loop."""
         ...
 
 

@@ -51,6 +51,25 @@ def test_dependent_additions_run_in_order(queue):
     assert stats["bind_groups"]["built"] <= 4
 
 
+def test_many_ranges_are_read_with_one_submission(queue):
+    x = queue.upload(np.arange(100, dtype=np.uint8))
+    y = add(queue, queue.upload(np.ones(4, np.float32)), queue.upload(np.ones(4, np.float32)), 4)
+    ranges = [(x, 3, 10), (x, 7, 0), (y, 4, 8), (x, 99, 1)]
+    first, empty, second, last = queue.read_many(ranges)
+    assert first.tolist() == list(range(3, 13))
+    assert empty.size == 0
+    assert second.view(np.float32).tolist() == [2, 2]
+    assert last.tolist() == [99]
+    stats = queue.stats()["queue"]
+    assert (stats["submits"], stats["reads"], stats["bytes_down"]) == (1, 3, 19)
+    with pytest.raises(ValueError, match="bytes 96 to 300"):
+        queue.read_many([(y, 0, 4), (x, 96, 204)])
+    failed = check_indices(queue, "gather", bad_lane=1)
+    with pytest.raises(IndexOutOfBoundsError):
+        queue.read_many([(y, 0, 4), (failed, 0, 4)])
+    assert asyncio.run(queue.read_many_async([(y, 0, 4), (x, 0, 0)]))[1].size == 0
+
+
 def test_nothing_is_submitted_before_it_must(queue):
     x = queue.upload(np.ones(4, np.float32))
     add(queue, x, x, 4)

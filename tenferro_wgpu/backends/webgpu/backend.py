@@ -21,6 +21,7 @@ from tenferro_wgpu.backends.webgpu.kernels import registered_kernels
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
+from tenferro_wgpu.backends.webgpu.reading import Reading
 from tenferro_wgpu.dtypes import as_dtype
 from tenferro_wgpu.errors import (
     DeviceOutOfMemoryError,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["WebGpuBackend"]
 
 
-class WebGpuBackend(Observation):
+class WebGpuBackend(Observation, Reading):
     """Runs primitives on a WebGPU adapter.
 
     Args:

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from struct import pack_into
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from tenferro_wgpu.backends.webgpu.recorder import Recorder
 from tenferro_wgpu.backends.webgpu.recovery import fresh
 from tenferro_wgpu.backends.webgpu.submission import NO_BATCH
 from tenferro_wgpu.errors import DeviceLostError, DeviceOutOfMemoryError, TenferroError
+
+#: A buffer, the first of its bytes that is wanted, and how many are.
+Range: TypeAlias = tuple[Buffer, int, int]
 
 __all__ = ["Buffer", "Pipeline", "PipelineSource", "Queue", "fold_workgroups"]
 
@@ -106,7 +109,7 @@ class Queue(Recorder):
     def _look_now(self) -> None:
         """Wait for the device and settle every check; nothing is raised but a lost device."""
         with self._lock:
-            token, look = self._begin_read(None, 0, 0)
+            token, look = self._begin_read(())
         if look is not None:
             try:
                 self._settle(look, self._driver.finish_read(token))
@@ -134,18 +137,23 @@ class Queue(Recorder):
 
     # ----- waiting
 
-    def _begin_read(self, buffer: Buffer | None, offset: int, nbytes: int) -> tuple[Any, Any]:
-        """Submit the open batch with copies of ``buffer`` and of index checks behind it."""
-        operation = "read" if buffer is not None else "synchronize"
+    def _begin_read(self, ranges: Sequence[Range]) -> tuple[Any, Look | None]:
+        """Submit the open batch with copies of ``ranges`` and of index checks behind it."""
+        operation = "read" if ranges else "synchronize"
+        buffers = [each[0] for each in ranges]
         if self._suspicious:
-            self._check_usable(operation, () if buffer is None else (buffer,))
+            self._check_usable(operation, buffers)
         requests: list[ReadRequest] = []
-        if buffer is not None:
+        for buffer, offset, nbytes in ranges:
             if offset < 0 or nbytes < 0 or offset + nbytes > buffer.slot.size:
                 raise ValueError(f"read: bytes {offset} to {offset + nbytes} of {buffer!r}")
             begin = offset & ~3
-            requests.append(ReadRequest(buffer.slot.raw, begin, (offset + nbytes + 3 & ~3) - begin))
-        nothing_to_copy = buffer is None and not self._checks.unsettled
+            if nbytes:
+                length = (offset + nbytes + 3 & ~3) - begin
+                requests.append(ReadRequest(buffer.slot.raw, begin, length))
+        if ranges and not requests:
+            return None, None
+        nothing_to_copy = not requests and not self._checks.unsettled
         if nothing_to_copy or self.profile_hook is not None:
             self._flush()
         self._threshold = self._first_batch
@@ -153,7 +161,8 @@ class Queue(Recorder):
             return None, None
         batch = self._start_batch() if self._has_commands() else NO_BATCH
         look = None
-        if self._checks.unsettled and (buffer is None or self._checks.is_in_doubt(buffer)):
+        checks = self._checks
+        if checks.unsettled and (not ranges or any(map(checks.is_in_doubt, buffers))):
             look = self._checks.look()
             requests.extend(look.requests)
         try:
@@ -165,29 +174,20 @@ class Queue(Recorder):
             raise self._note_lost(error, operation) from error
         except (BatchRejectedError, DeviceOutOfMemoryError):
             self._recover(batch)
-            self._check_usable(operation, () if buffer is None else (buffer,))
+            self._check_usable(operation, buffers)
             self._pool.trim()
             return self._driver.begin_read((), requests), look
         finally:
             self._end_batch()
             self._threshold = self._first_batch
 
-    def _finish_read(
-        self, arrays: list[np.ndarray], look: Look | None, buffer: Buffer | None
-    ) -> None:
-        """Raise what the device reported while the read was under way."""
+    def _finish_read(self, looked: list[np.ndarray], look: Look | None) -> None:
+        """Take in what the device reported while the read was under way."""
         late = self._driver.take_late_errors()
         if late:
             raise TenferroError(f"the device refused a submission: {late[0]}")
         if look is not None:
-            self._settle(look, arrays if buffer is None else arrays[1:])
-        if buffer is None:
-            if self._unreported:
-                raise fresh(self._unreported.pop(0))
-        elif self._failed:
-            # Perhaps found by this read, perhaps by one in another thread meanwhile.
-            with self._lock:
-                self._check_usable("read", (buffer,))
+            self._settle(look, looked)
 
     def read(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray:
         """Wait for the bytes [offset, offset + nbytes) of a buffer; a fresh uint8 array.
@@ -196,45 +196,54 @@ class Queue(Recorder):
         dispatch that found a bad index, ``DeviceLostError``, ``RuntimeClosedError``,
         ``SyncUnavailableError``.
         """
-        if nbytes == 0:
-            with self._lock:
-                self._check_usable("read", (buffer,))
-            return np.empty(0, np.uint8)
+        return self.read_many(((buffer, offset, nbytes),))[0]
+
+    def read_many(self, ranges: Sequence[Range]) -> list[np.ndarray]:
+        """``read`` several (buffer, offset, nbytes) with one submission and one wait."""
         with self._lock:
-            token, look = self._begin_read(buffer, offset, nbytes)
+            token, look = self._begin_read(ranges)
         self._wait_for_batches()
         try:
-            arrays = self._driver.finish_read(token)
+            arrays = [] if token is None else self._driver.finish_read(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "read") from error
-        return self._taken(arrays, look, buffer, offset, nbytes)
+        return self._taken(arrays, look, ranges)
+
+    async def read_many_async(self, ranges: Sequence[Range]) -> list[np.ndarray]:
+        """``read_many`` without blocking the thread."""
+        with self._lock:
+            token, look = self._begin_read(ranges)
+        self._wait_for_batches()
+        try:
+            arrays = [] if token is None else await self._driver.finish_read_async(token)
+        except DeviceLostError as error:
+            raise self._note_lost(error, "read") from error
+        return self._taken(arrays, look, ranges)
 
     async def read_async(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray:
         """``read`` without blocking the thread."""
-        if nbytes == 0:
-            return self.read(buffer, offset, nbytes)
-        with self._lock:
-            token, look = self._begin_read(buffer, offset, nbytes)
-        self._wait_for_batches()
-        try:
-            arrays = await self._driver.finish_read_async(token)
-        except DeviceLostError as error:
-            raise self._note_lost(error, "read") from error
-        return self._taken(arrays, look, buffer, offset, nbytes)
+        return (await self.read_many_async(((buffer, offset, nbytes),)))[0]
 
     def _taken(
-        self,
-        arrays: list[np.ndarray],
-        look: Look | None,
-        buffer: Buffer,
-        offset: int,
-        nbytes: int,
-    ) -> np.ndarray:
-        self._finish_read(arrays, look, buffer)
-        self._reads += 1
-        self._bytes_down += nbytes
-        first = offset & 3
-        return arrays[0][first : first + nbytes]
+        self, arrays: list[np.ndarray], look: Look | None, ranges: Sequence[Range]
+    ) -> list[np.ndarray]:
+        """The bytes of each range, cut out of the words that were read."""
+        copied = iter(arrays)
+        taken = []
+        for _, offset, nbytes in ranges:
+            if nbytes:
+                first = offset & 3
+                taken.append(next(copied)[first : first + nbytes])
+                self._reads += 1
+                self._bytes_down += nbytes
+            else:
+                taken.append(np.empty(0, np.uint8))
+        self._finish_read(list(copied), look)
+        if self._failed:
+            # Perhaps found by this read, perhaps by one in another thread meanwhile.
+            with self._lock:
+                self._check_usable("read", [each[0] for each in ranges])
+        return taken
 
     def synchronize(self) -> None:
         """Submit what is recorded and wait for it.
@@ -243,7 +252,7 @@ class Queue(Recorder):
         ``IndexOutOfBoundsError`` of those that found a bad index (unless a read raised it).
         """
         with self._lock:
-            token, look = self._begin_read(None, 0, 0)
+            token, look = self._begin_read(())
         self._wait_for_batches()
         try:
             if token is None:
@@ -251,12 +260,14 @@ class Queue(Recorder):
             arrays = [] if token is None else self._driver.finish_read(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "synchronize") from error
-        self._finish_read(arrays, look, None)
+        self._finish_read(arrays, look)
+        if self._unreported:
+            raise fresh(self._unreported.pop(0))
 
     async def synchronize_async(self) -> None:
         """``synchronize`` without blocking the thread."""
         with self._lock:
-            token, look = self._begin_read(None, 0, 0)
+            token, look = self._begin_read(())
         self._wait_for_batches()
         try:
             if token is None:
@@ -264,7 +275,9 @@ class Queue(Recorder):
             arrays = [] if token is None else await self._driver.finish_read_async(token)
         except DeviceLostError as error:
             raise self._note_lost(error, "synchronize") from error
-        self._finish_read(arrays, look, None)
+        self._finish_read(arrays, look)
+        if self._unreported:
+            raise fresh(self._unreported.pop(0))
 
     # ----- house-keeping
 
