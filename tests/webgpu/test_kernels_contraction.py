@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from kernel_support import sample, strided
 
-from tenferro_wgpu.backends.webgpu.kernels.contraction import (
+from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     Matrices,
     Operand,
     in_memory_order,
     matrices,
     plan_contraction,
 )
+from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import Adapter, Tile, TileTable
 from tenferro_wgpu.errors import DTypeError, TensorTooLargeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
@@ -130,12 +131,20 @@ def test_very_long_contractions(kernels, dtype, size, rows, columns):
     np.testing.assert_array_equal(found, x @ y)
 
 
+@pytest.mark.parametrize("dialect", ["f32", "f64s", "i64s"])
+@pytest.mark.parametrize("kind", ["cpu", "integrated", "discrete"])
 @pytest.mark.parametrize("k", [70_000, 10**6, 10**8])
-def test_plans_have_no_long_loop(k):
-    operand = Operand(0, 0, 1, 0)
-    for m, n in [(1, 1), (3, 2), (4096, 4096)]:
-        plan = plan_contraction(Matrices(1, m, n, k, operand, operand), 8, True)
-        assert -(-k // plan.splits) <= 32768
+def test_plans_have_no_long_loop(k, kind, dialect):
+    table = TileTable(Adapter(kind, lanes=8))
+    for depth in (0, 1):
+        operand = Operand(0, 0, 1, depth)
+        for m, n in [(1, 1), (3, 2), (4096, 4096)]:
+            work = Matrices(1, m, n, k, operand, operand)
+            tile = table.choose(work.size, dialect, 1, work.contiguous_k)
+            plan = plan_contraction(work, tile, dialect == "f32")
+            passes = 2 + tile.rows * tile.columns if dialect == "f64s" else 1
+            lanes = tile.workgroup_size if tile.scheme == "lanes" else 1
+            assert passes * -(-k // plan.splits) <= 65_535 * lanes
 
 
 def test_batches_beyond_65535(kernels):
@@ -199,9 +208,11 @@ def test_plan_reads_transposed_and_strided_operands_in_place():
     x, y = Layout((64, 32), (1, 64), 0), contiguous_layout((32, 48))
     work = matrices(x, y, ((1,), (0,)), ((), ()))
     assert isinstance(work, Matrices) and (work.m, work.n, work.k) == (64, 48, 32)
-    plan = plan_contraction(work, 8, True)
+    tile = TileTable(Adapter("cpu")).choose(work.size, "f32", 1, work.contiguous_k)
+    plan = plan_contraction(work, tile, True)
     assert (plan.x_load, plan.y_load) == ("along M", "along N")
-    assert (plan.rows, plan.columns, plan.walk, plan.workgroups) == (8, 8, "linear", 1)
+    assert tile == Tile("registers", 8, 8)
+    assert (plan.walk, plan.workgroups) == ("linear", 1)
 
 
 def test_plan_copies_only_what_does_not_merge():

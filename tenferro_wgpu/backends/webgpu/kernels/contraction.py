@@ -1,206 +1,74 @@
 """dot_general: batched matrix products of operands with any strides.
 
-`plan_contraction` reduces the axes of both operands to batch, M, N and K, each walked with one
-stride, and picks tile and loads; where the axes of an operand don't merge, the launch function
-copies that operand first.
+The backend calls `launch_contraction`; `launch_contraction_epilogue` computes a product and an
+element-wise expression of it in one kernel. contraction_plan.py decides, contraction_tiles.py has
+the table of tiles. Where the axes of an operand don't merge, that operand is copied first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
-from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
-from tenferro_wgpu.backends.webgpu.kernels.launch import (
-    LONGEST_LOOP,
-    WORKGROUP,
-    Launcher,
-    workgroup_count,
+from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
+from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
+    ContractionPlan,
+    Matrices,
+    Pairs,
+    free_axes,
+    in_memory_order,
+    matrices,
+    plan_contraction,
 )
+from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import TileTable
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
+from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, coalesce, words
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, words
+from tenferro_wgpu.backends.webgpu.subgroups import adapter_of
 from tenferro_wgpu.errors import DTypeError
-from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.layout import contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
-Load: TypeAlias = Literal["scalar", "along K", "along M", "along N"]
-Walk: TypeAlias = Literal["linear", "grid"]
-Pairs: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+__all__ = ["launch_contraction", "tile_table"]
 
-#: Largest register tile, by dialect. Software float64 does not compile in time beyond one.
-LARGEST_TILE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 4}
-#: Invocations that keep a device busy, on software adapters too (more of them share what they
-#: load). K is split where there would be less than an eighth of that.
-BUSY = 8192
-#: Tiles along each side of a workgroup's grid.
-GRID = 8
-#: The fewest terms of a result worth a split of their own.
-SHORTEST_SPLIT = 256
+_tables: WeakKeyDictionary[Any, TileTable] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True)
-class Operand:
-    """Offset and strides of one operand: batch, free (M or N) and K."""
-
-    offset: int
-    batch: int
-    free: int
-    depth: int
+def tile_table(launcher: Launcher) -> TileTable:
+    """The choice of tiles on the launcher's device, shared by everything on it."""
+    device = launcher.queue.device
+    found = _tables.get(device)
+    if found is None:
+        found = _tables[device] = TileTable(adapter_of(device))
+    return found
 
 
 @dataclass(frozen=True)
-class Matrices:
-    """A contraction as batched matrices, in elements."""
+class Epilogue:
+    """An expression of the product as the template sees it; see shaders/matmul/product.wgsl.j2."""
 
-    batches: int
-    m: int
-    n: int
-    k: int
-    x: Operand
-    y: Operand
+    key: Any = None
+    leaves: tuple[tuple[str, Dialect, int, int], ...] = ()
+    results: tuple[tuple[int, Dialect, int], ...] = ()
+    statements: tuple[str, ...] = ()
+    unrolled: bool = True
+    words: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class ContractionPlan:
-    """Launch of one batched matrix product."""
+class ContractionLaunch:
+    """A plan made ready: everything of a dispatch but its buffers."""
 
-    rows: int
-    columns: int
-    x_load: Load
-    y_load: Load
-    splits: int
-    walk: Walk
-    workgroups: int
+    plan: ContractionPlan
+    pipeline: Pipeline
     params: bytes
-
-
-def matrices(
-    x: Layout, y: Layout, contracting: Pairs, batch: Pairs
-) -> Matrices | Literal["x", "y"]:
-    """Merge axes into batch, M, N and K, or name the operand that must be copied for it."""
-    x_depth, y_depth = contracting
-    x_free = free_axes(x.ndim, contracting[0], batch[0])
-    y_free = free_axes(y.ndim, contracting[1], batch[1])
-    for which, layout, groups in (
-        ("x", x, (batch[0], x_free, x_depth)),
-        ("y", y, (batch[1], y_free, y_depth)),
-    ):
-        if any(_merged([layout], [group]) is None for group in groups):
-            return "x" if which == "x" else "y"
-    batches = _merged([x, y], [batch[0], batch[1]])
-    depth = _merged([x, y], [x_depth, y_depth])
-    m = _merged([x], [x_free])
-    n = _merged([y], [y_free])
-    if batches is None or depth is None or m is None or n is None:
-        return "y"
-    return Matrices(
-        batches[0], m[0], n[0], depth[0],
-        Operand(x.offset, batches[1][0], m[1][0], depth[1][0]),
-        Operand(y.offset, batches[1][1], n[1][0], depth[1][1]),
-    )  # fmt: skip
-
-
-def in_memory_order(x: Layout, contracting: Pairs) -> Pairs:
-    """The same contraction with its pairs of axes in the order that `x` has in memory."""
-    pairs = sorted(
-        zip(*contracting, strict=True), key=lambda pair: abs(x.strides[pair[0]]), reverse=True
-    )
-    return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
-
-
-def free_axes(ndim: int, contracting: Sequence[int], batch: Sequence[int]) -> list[int]:
-    """Axes that are neither contracted nor batched, ascending."""
-    return [axis for axis in range(ndim) if axis not in contracting and axis not in batch]
-
-
-def _merged(
-    layouts: Sequence[Layout], groups: Sequence[Sequence[int]]
-) -> tuple[int, tuple[int, ...]] | None:
-    """Extent and strides of groups of axes walked together, or None if they are several runs."""
-    shape = [layouts[0].shape[axis] for axis in groups[0]]
-    strides = [
-        [layout.strides[axis] for axis in group]
-        for layout, group in zip(layouts, groups, strict=True)
-    ]
-    extents, merged = coalesce(shape, strides)
-    if not extents:
-        return 1, (0,) * len(layouts)
-    if len(extents) > 1:
-        return None
-    return extents[0], tuple(own[0] for own in merged)
-
-
-def plan_contraction(work: Matrices, largest: int, packable: bool) -> ContractionPlan:
-    """Choose tile, loads and splits of a non-empty product with K > 0.
-
-    Args:
-        work: the matrices.
-        largest: largest tile side of the dialect.
-        packable: whether four elements may be loaded at once.
-    """
-    rows = _tile_side(work.m, largest)
-    columns = _tile_side(work.n, largest)
-    x_load: Load = "scalar"
-    y_load: Load = "scalar"
-    x, y = work.x, work.y
-    if packable:
-        aligned = work.k % 4 == 0
-        x_rest, y_rest = (x.offset, x.batch), (y.offset, y.batch)
-        if rows >= 4 and work.m % 4 == 0 and x.free == 1 and _fours(*x_rest, x.depth):
-            x_load = "along M"
-        elif aligned and x.depth == 1 and _fours(*x_rest, x.free):
-            x_load = "along K"
-        if columns >= 4 and work.n % 4 == 0 and y.free == 1 and _fours(*y_rest, y.depth):
-            y_load = "along N"
-        elif aligned and y.depth == 1 and _fours(*y_rest, y.free):
-            y_load = "along K"
-    row_tiles, column_tiles = -(-work.m // rows), -(-work.n // columns)
-    tiles = work.batches * row_tiles * column_tiles
-    splits = 1
-    if tiles < BUSY // 8:
-        splits = max(1, min(-(-BUSY // tiles), work.k // SHORTEST_SPLIT))
-    splits = max(splits, -(-work.k // LONGEST_LOOP))
-    chunk = 4 * -(-work.k // (4 * splits))
-    splits = -(-work.k // chunk)
-    walk: Walk = "linear"
-    items = tiles * splits
-    workgroups = workgroup_count(items, WORKGROUP)
-    grid = (-(-row_tiles // GRID), -(-column_tiles // GRID))
-    if row_tiles >= GRID and column_tiles >= GRID:
-        walk = "grid"
-        items = workgroups = splits * work.batches * grid[0] * grid[1]
-    params = words(
-        (
-            0, items, work.m, work.n, work.k, chunk, work.batches, row_tiles, column_tiles,
-            *_in_loads(x, x_load), *_in_loads(y, y_load, depth_first=True), *grid,
-        )
-    )  # fmt: skip
-    return ContractionPlan(rows, columns, x_load, y_load, splits, walk, workgroups, params)
-
-
-def _tile_side(extent: int, largest: int) -> int:
-    if extent >= 32 and largest >= 8:
-        return 8
-    return 4 if extent >= 4 and largest >= 4 else 1
-
-
-def _fours(*values: int) -> bool:
-    return all(value % 4 == 0 for value in values)
-
-
-def _in_loads(operand: Operand, load: Load, depth_first: bool = False) -> tuple[int, ...]:
-    """Offset, batch stride and the two others (M, K for x; K, N for y) in units of loads."""
-    free, depth = operand.free, operand.depth
-    unit = 1 if load == "scalar" else 4
-    if load == "along K":
-        free, depth = free // 4, 1
-    elif unit == 4:
-        free, depth = 1, depth // 4
-    pair = (depth, free) if depth_first else (free, depth)
-    return (operand.offset // unit, operand.batch // unit, *pair)
+    workgroups: tuple[int, int, int]
 
 
 @kernel("dot_general")
@@ -225,32 +93,45 @@ def launch_contraction(
         filled = zero.with_layout(zero.layout.broadcast_in_dim(spec.shape, ()))
         return launch_elementwise(launcher, "copy", (filled,), {}, outputs)
     key = (name, x.layout, y.layout, x.dtype.num, contracting, batch)
-    found = launcher.plan(key)
+    found: ContractionLaunch | None = launcher.plan(key)
     if found is None:
-        contracting = in_memory_order(x.layout, contracting)
-        work = matrices(x.layout, y.layout, contracting, batch)
+        work = as_matrices(launcher, name, operands, params)
         if not isinstance(work, Matrices):
-            position = 0 if work == "x" else 1
-            moved, own_batch, own_depth = _in_matrix_order(
-                launcher, operands[position], contracting[position], batch[position]
-            )
-            params = {
-                "contracting": _replaced(contracting, position, own_depth),
-                "batch": _replaced(batch, position, own_batch),
-            }
-            copies = (moved, y) if position == 0 else (x, moved)
-            return launch_contraction(launcher, name, copies, params, outputs)
+            return launch_contraction(launcher, name, *work, outputs)
         check_counts(name, work.batches, work.m, work.n, work.k, result.size)
-        found = _prepare(launcher, work, launcher.dialect(x.dtype))
+        found = prepare(launcher, work, launcher.dialect(x.dtype))
         launcher.plans.store(key, found)
-    plan, pipeline, workgroups = found
-    partials = ShapeDtype((plan.splits, *spec.shape), spec.dtype) if plan.splits > 1 else spec
+    splits = found.plan.splits
+    partials = ShapeDtype((splits, *spec.shape), spec.dtype) if splits > 1 else spec
     product = launcher.empty(partials, name)
     buffers = (launcher.buffer(x), launcher.buffer(y), product.handle)
-    launcher.queue.dispatch(pipeline, buffers, plan.params, workgroups, name, (product.handle,))
-    if plan.splits > 1:
+    launcher.queue.dispatch(
+        found.pipeline, buffers, found.params, found.workgroups, name, (product.handle,)
+    )
+    if splits > 1:
         return launch_reduction(launcher, "reduce_sum", (product,), {"axes": (0,)}, outputs)
     return (product,)
+
+
+def as_matrices(
+    launcher: Launcher, name: str, operands: tuple[Tensor, ...], params: Mapping[str, Any]
+) -> Matrices | tuple[tuple[Tensor, ...], Mapping[str, Any]]:
+    """The contraction as matrices, or operands (one of them copied) and params to try again."""
+    x, y = operands
+    batch = params["batch"]
+    contracting = in_memory_order(x.layout, params["contracting"])
+    work = matrices(x.layout, y.layout, contracting, batch)
+    if isinstance(work, Matrices):
+        return work
+    position = 0 if work == "x" else 1
+    moved, own_batch, own_depth = _in_matrix_order(
+        launcher, operands[position], contracting[position], batch[position]
+    )
+    again = {
+        "contracting": _replaced(contracting, position, own_depth),
+        "batch": _replaced(batch, position, own_batch),
+    }
+    return ((moved, y) if position == 0 else (x, moved)), again
 
 
 def _replaced(pairs: Pairs, position: int, axes: tuple[int, ...]) -> Pairs:
@@ -271,22 +152,47 @@ def _in_matrix_order(
     return copy, tuple(range(len(batch))), tuple(range(first_depth, len(order)))
 
 
-def _prepare(
-    launcher: Launcher, work: Matrices, T: Dialect
-) -> tuple[ContractionPlan, Any, tuple[int, int, int]]:
-    plan = plan_contraction(work, LARGEST_TILE.get(T.name, 1), T.words == 1)
-    structure = {
-        "rows": plan.rows,
-        "columns": plan.columns,
-        "x_load": plan.x_load,
-        "y_load": plan.y_load,
-        "walk": plan.walk,
-    }
-    pipeline = launcher.pipeline(
-        "matmul/tile",
-        (T.name, *structure.values()),
-        {"T": T, **structure},
-        bindings=("read", "read", "read_write"),
-        params_words=len(plan.params) // 4,
-    )
-    return plan, pipeline, launcher.groups(plan.workgroups)
+def planned(launcher: Launcher, work: Matrices, T: Dialect) -> ContractionPlan:
+    """The plan of a product with the tile chosen for it."""
+    tile = tile_table(launcher).choose(work.size, T.name, T.words, work.contiguous_k)
+    return plan_contraction(work, tile, T.words == 1)
+
+
+def prepare(
+    launcher: Launcher, work: Matrices, T: Dialect, epilogue: Epilogue | None = None
+) -> ContractionLaunch:
+    """Plan a product and compile its kernel, with an expression of it or alone."""
+    plan = planned(launcher, work, T)
+    tile = plan.tile
+    alone = Epilogue(results=((0, T, 2),))
+    after = epilogue or alone
+    bound = 2 + sum(kind != "constant" for kind, *_ in after.leaves)
+    all_words = (*plan.words, *after.words)
+
+    def build() -> PipelineSource:
+        context = {
+            "T": T, "scheme": tile.scheme, "rows": tile.rows, "columns": tile.columns,
+            "tile_rows": tile.tile_rows, "tile_columns": tile.tile_columns,
+            "lanes": tile.tile_columns, "depth": tile.depth, "walk": plan.walk,
+            "x_load": plan.x_load, "y_load": plan.y_load,
+            "x_order": plan.x_order, "y_order": plan.y_order,
+            "packed_store": epilogue is None and _stores_fours(plan),
+            "leaves": after.leaves, "results": after.results,
+            "statements": after.statements, "unrolled": after.unrolled,
+            "workgroup_size": tile.workgroup_size,
+        }  # fmt: skip
+        bindings: tuple[Access, ...] = accesses(bound, len(after.results))
+        return PipelineSource(
+            "matmul/product", context, bindings, len(all_words), tile.workgroup_size,
+            f"matmul {T.name} {tile.scheme} {tile.rows}x{tile.columns}",
+            ("subgroups",) if tile.scheme == "subgroup" else (),
+        )  # fmt: skip
+
+    pipeline = launcher.queue.pipeline(("matmul/product", T.name, plan.structure, after.key), build)
+    params = words(all_words).ljust(pipeline.params_size, b"\0")
+    return ContractionLaunch(plan, pipeline, params, launcher.groups(plan.workgroups))
+
+
+def _stores_fours(plan: ContractionPlan) -> bool:
+    """Whether a lane has four neighbouring columns of rows that begin at a multiple of four."""
+    return plan.tile.scheme == "subgroup" and plan.y_load == "along N"
