@@ -1,4 +1,4 @@
-"""A bounded least-recently-used cache with statistics: the one kind of cache the library has.
+"""Bounded caches with statistics: one that drops the least recently used, one that starts over.
 
 Used by every layer; knows nothing about what it stores.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from .errors import ArgumentError
 
-__all__ = ["CacheLimits", "CacheStats", "LruCache"]
+__all__ = ["CacheLimits", "CacheStats", "LruCache", "RestartingCache"]
 
 
 @dataclass(frozen=True)
@@ -120,3 +120,47 @@ class LruCache:
             self._bytes -= found[1]
             if self._on_evict is not None:
                 self._on_evict(found[0])
+
+
+class RestartingCache(dict[Any, Any]):
+    """A dictionary that empties itself when it is full, for what is cheap to make again.
+
+    A hit is a plain ``get`` and costs no more than a dictionary's; so hits are not counted.
+    Thread-safe as dictionaries are.
+    """
+
+    def __init__(self, max_entries: int) -> None:
+        super().__init__()
+        self._limits = CacheLimits(max_entries)
+        self._misses = 0
+        self._evictions = 0
+
+    @property
+    def limits(self) -> CacheLimits:
+        """The bounds in force: entries alone."""
+        return self._limits
+
+    @limits.setter
+    def limits(self, limits: CacheLimits) -> None:
+        if limits.max_retained_bytes is not None:
+            raise ArgumentError("CacheLimits", "this cache is bounded by max_entries alone")
+        self._limits = limits
+        if len(self) > limits.max_entries:
+            self._restart()
+
+    def store(self, key: Hashable, value: Any) -> None:
+        """Add what a ``get`` has missed."""
+        self._misses += 1
+        most = self._limits.max_entries
+        if len(self) >= most:
+            self._restart()
+        if most:
+            self[key] = value
+
+    def stats(self) -> CacheStats:
+        """Entries, misses and evictions."""
+        return CacheStats(len(self), 0, self._misses, self._evictions)
+
+    def _restart(self) -> None:
+        self._evictions += len(self)
+        self.clear()

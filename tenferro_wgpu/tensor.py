@@ -5,15 +5,17 @@ No operators and no gradients live here.  Only the backend that made a handle ma
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .layout import Layout, contiguous_layout
+
 if TYPE_CHECKING:
     from .backends.protocol import Backend
-    from .layout import Layout
 
-__all__ = ["ShapeDtype", "Tensor"]
+__all__ = ["ShapeDtype", "Tensor", "TensorSpec", "contiguous_spec", "tensor_spec"]
 
 
 class ShapeDtype:
@@ -47,6 +49,37 @@ class ShapeDtype:
         return len(self.shape)
 
 
+class TensorSpec(ShapeDtype):
+    """A dtype and a layout together; equal ones are one object, so that caches key by identity.
+
+    Made by `tensor_spec` alone.  (One that fell out of its cache may meet a later twin: caches
+    then miss once more, which costs time and nothing else.)
+    """
+
+    __slots__ = ("layout",)
+
+    layout: Layout
+
+    def __init__(self, dtype: np.dtype[Any], layout: Layout) -> None:
+        self.shape = layout.shape
+        self.dtype = dtype
+        self.layout = layout
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+@lru_cache(maxsize=8192)
+def tensor_spec(dtype: np.dtype[Any], layout: Layout) -> TensorSpec:
+    """The one spec of tensors of this dtype and layout."""
+    return TensorSpec(dtype, layout)
+
+
+def contiguous_spec(aval: ShapeDtype) -> TensorSpec:
+    """The spec of C-contiguous tensors of this shape and dtype, as kernels return them."""
+    return tensor_spec(aval.dtype, contiguous_layout(aval.shape))
+
+
 class Tensor:
     """A strided tensor on one backend.
 
@@ -54,7 +87,16 @@ class Tensor:
     forces it.  Several tensors may share a handle through different layouts.
     """
 
-    __slots__ = ("backend", "buffer_size", "dtype", "handle", "layout", "native_view", "shape")
+    __slots__ = (
+        "backend",
+        "buffer_size",
+        "dtype",
+        "handle",
+        "layout",
+        "native_view",
+        "shape",
+        "spec",
+    )
 
     dtype: np.dtype[Any]
     layout: Layout
@@ -65,6 +107,8 @@ class Tensor:
     buffer_size: int
     #: A backend's own view object of this very tensor, kept so that it is built once.
     native_view: Any
+    #: Dtype and layout as one object, for the keys of caches.
+    spec: TensorSpec
 
     def __init__(
         self,
@@ -73,6 +117,7 @@ class Tensor:
         handle: Any,
         backend: Backend,
         buffer_size: int | None = None,
+        spec: TensorSpec | None = None,
     ) -> None:
         self.dtype = dtype
         self.layout = layout
@@ -81,6 +126,7 @@ class Tensor:
         self.shape = layout.shape
         self.buffer_size = layout.size if buffer_size is None else buffer_size
         self.native_view = None
+        self.spec = tensor_spec(dtype, layout) if spec is None else spec
 
     def with_layout(self, layout: Layout) -> Tensor:
         """Another view of the same buffer."""

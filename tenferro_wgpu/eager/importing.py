@@ -72,7 +72,7 @@ def _convert(runtime: EagerRuntime, tensor: Tensor, target: np.dtype[Any] | None
     if target is None or target is tensor.dtype:
         return tensor
     aval = ShapeDtype(tensor.shape, target)
-    return runtime._execute(CAST, [tensor], {"dtype": target}, (aval,))[0]
+    return runtime._execute(CAST, (tensor,), {"dtype": target}, (aval,))[0]
 
 
 def host_array(

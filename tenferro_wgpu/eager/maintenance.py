@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.protocol import HasCaches
-from ..caching import CacheLimits
+from ..caching import CacheLimits, RestartingCache
 from ..dtypes import is_inexact
 from ..errors import ArgumentError, NanError
 from . import profile
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..ops.primitive import Primitive
     from ..tensor import Tensor
     from .grad_slots import GradSlots, LiveNodes
+    from .signatures import Signatures
 
 __all__ = ["Maintenance", "Observer"]
 
@@ -43,6 +44,8 @@ class Maintenance:
     _extension_caches: ExtensionCaches
     _nodes: LiveNodes
     _observers: tuple[Observer, ...]
+    _signatures: Signatures
+    _constants: RestartingCache
 
     # -- waiting --------------------------------------------------------------------------------
 
@@ -81,18 +84,27 @@ class Maintenance:
     def cache_stats(self) -> SimpleNamespace:
         """Statistics (`CacheStats`) of every cache as attributes.
 
-        ``.extensions`` is always there; WebGPU adds ``.pipelines`` (shared by the runtimes of
-        one device), ``.bind_groups`` and ``.buffers``.
+        ``.extensions``, ``.signatures`` (shapes and dtypes of results) and ``.constants``
+        (scalars) are always there; WebGPU adds ``.pipelines`` (shared by the runtimes of one
+        device), ``.bind_groups`` and ``.buffers``.
         """
         backend = self._open("cache_stats")
         found = backend.cache_stats() if isinstance(backend, HasCaches) else {}
-        return SimpleNamespace(extensions=self._extension_caches.stats(), **found)
+        own = {name: cache.stats() for name, cache in self._own_caches().items()}
+        return SimpleNamespace(**own, **found)
+
+    def _own_caches(self) -> dict[str, Any]:
+        return {
+            "extensions": self._extension_caches,
+            "signatures": self._signatures,
+            "constants": self._constants,
+        }
 
     def cache_limits(self) -> dict[str, CacheLimits]:
         """The bounds in force, by cache name."""
         backend = self._open("cache_limits")
         found = backend.cache_limits() if isinstance(backend, HasCaches) else {}
-        return {"extensions": self._extension_caches.limits, **found}
+        return {**{name: cache.limits for name, cache in self._own_caches().items()}, **found}
 
     def set_cache_limits(
         self, name: str, *, max_entries: int | None = None, max_retained_bytes: int | None = None
@@ -111,8 +123,9 @@ class Maintenance:
             before.max_entries if max_entries is None else max_entries,
             before.max_retained_bytes if max_retained_bytes is None else max_retained_bytes,
         )
-        if name == "extensions":
-            self._extension_caches.limits = limits
+        own = self._own_caches().get(name)
+        if own is not None:
+            own.limits = limits
         else:
             assert isinstance(self.backend, HasCaches)
             self.backend.set_cache_limits(name, limits)
@@ -124,6 +137,8 @@ class Maintenance:
         their next compilation.
         """
         self._open("clear_caches").clear_caches()
+        self._signatures.clear()
+        self._constants.clear()
         self.clear_extension_caches()
 
     def clear_extension_caches(self) -> None:

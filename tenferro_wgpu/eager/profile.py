@@ -88,7 +88,7 @@ def timed_execute(runtime: EagerRuntime) -> Callable[..., Any]:
 
     def execute(
         primitive: Primitive,
-        tensors: list[Tensor],
+        tensors: tuple[Tensor, ...],
         params: Mapping[str, Any],
         avals: tuple[ShapeDtype, ...],
     ) -> Any:

@@ -17,6 +17,7 @@ from .. import environment
 from ..autodiff import tape
 from ..backends.protocol import Backend, CanBeLost
 from ..backends.selection import make_backend
+from ..caching import RestartingCache
 from ..dtypes import as_dtype, float32, is_inexact
 from ..errors import ContextMismatchError, DTypeError, RuntimeClosedError
 from ..extension.cache import ExtensionCaches
@@ -33,6 +34,7 @@ from .grad_slots import GradSlots, LiveNodes
 from .importing import import_array
 from .lifetime import Lifetime, call_in_forked_child
 from .maintenance import Maintenance, Observer
+from .signatures import Signature, Signatures
 from .state import grad_enabled, scoped_runtime
 from .tensor import EagerTensor, make_tensor
 
@@ -41,6 +43,9 @@ __all__ = ["EagerRuntime", "current_runtime", "default_runtime", "set_default_ru
 _ids = itertools.count(1)
 #: A view that shows less than this fraction of its buffer is compacted before the tape keeps it.
 COMPACT_BELOW = 8
+#: Entries of a runtime's caches: of what primitives make of which inputs, and of scalars.
+SIGNATURE_LIMIT = 8192
+CONSTANT_LIMIT = 1024
 
 
 class ContextId(int):
@@ -102,6 +107,8 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         self._extension_caches = ExtensionCaches()
         self._slots = GradSlots(self._lock)
         self._nodes = LiveNodes()
+        self._signatures = Signatures(SIGNATURE_LIMIT)
+        self._constants = RestartingCache(CONSTANT_LIMIT)
         self._observers: tuple[Observer, ...] = ()
         self._profiler = profile.Profiler(self)
         self.device = Device(self)
@@ -206,10 +213,22 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()
     ) -> EagerTensor:
         """A tensor filled with one scalar; it takes no memory until a kernel needs it."""
+        # Programs use the same few numbers again and again, and making one costs several times
+        # what an operation does.  Zeros differ by their sign, NaN from itself, complex numbers
+        # by the signs of their parts.
+        kind = value.__class__
+        key = None
+        if kind is float or kind is int:
+            key = (kind, value or repr(value), dtype, shape)
+            tensor = self._constants.get(key)
+            if tensor is not None and not self._closed:
+                return EagerTensor(self, tensor)
         with self._lock:
             tensor = self._open("constant").scalar(value, dtype)
         if shape:
             tensor = tensor.with_layout(tensor.layout.broadcast_in_dim(shape, ()))
+        if key is not None and value == value:
+            self._constants.store(key, tensor)
         return EagerTensor(self, tensor)
 
     def array(self, array: np.ndarray[Any, Any]) -> EagerTensor:
@@ -221,41 +240,59 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]
     ) -> tuple[Value, ...]:
         """Run one primitive now, and record it if an input is tracked."""
-        tensors = []
-        tracked = False
+        signature: Signature | None = None
+        tensors: Sequence[Tensor]
+        operands: tuple[Tensor, ...]
+        if len(inputs) == 2 and not params:
+            # The commonest call spelled out: no loop, no list and no key to put together.
+            first: Any
+            second: Any
+            first, second = inputs
+            if first.interpreter is self and second.interpreter is self:
+                x, y = tensors = operands = (first.tensor, second.tensor)
+                tracked = first.node is not None or second.node is not None
+                signature = self._signatures.get((primitive, x.spec, y.spec))
+        if signature is None or signature.broadcast_to is not None:
+            tensors, tracked = self._own_tensors(primitive, inputs)
+            signature = self._signatures.infer(primitive, tensors, params)
+            shape = signature.broadcast_to
+            operands = tuple(
+                tensors if shape is None else [_broadcast(tensor, shape) for tensor in tensors]
+            )
+        outputs = self._execute(primitive, operands, params, signature.outputs)
+        if tracked and signature.has_derivative and grad_enabled.get():
+            return self._record(primitive, inputs, params, tensors, outputs, signature.outputs)
+        if len(outputs) == 1:
+            return (EagerTensor(self, outputs[0]),)
+        return tuple([EagerTensor(self, tensor) for tensor in outputs])
+
+    def _own_tensors(
+        self, primitive: Primitive, inputs: Sequence[Any]
+    ) -> tuple[tuple[Tensor, ...], bool]:
+        """The concrete tensors of user tensors, and whether one is tracked."""
         for x in inputs:
             if x.interpreter is not self:
-                raise ContextMismatchError(primitive.name, self._id, x.interpreter.id)  # type: ignore[attr-defined]
-            tensors.append(x.tensor)  # type: ignore[attr-defined]
-            if x.node is not None:  # type: ignore[attr-defined]
-                tracked = True
-        avals = primitive.infer(tensors, params)
-        outputs = self._execute(primitive, tensors, params, avals)
-        if tracked and is_inexact(avals[0].dtype) and grad_enabled.get():
-            return self._record(primitive, inputs, params, tensors, outputs, avals)
-        return tuple([EagerTensor(self, tensor) for tensor in outputs])
+                raise ContextMismatchError(primitive.name, self._id, x.interpreter.id)
+        tracked = any([x.node is not None for x in inputs])
+        return tuple([x.tensor for x in inputs]), tracked
 
     def _execute(
         self,
         primitive: Primitive,
-        tensors: list[Tensor],
+        tensors: tuple[Tensor, ...],
         params: Mapping[str, Any],
         avals: tuple[ShapeDtype, ...],
     ) -> Sequence[Tensor]:
+        """Run a primitive on operands that have the shapes it needs; no gradients here."""
         if self._closed:
             raise RuntimeClosedError(primitive.name)
         if primitive.view is not None:
             return (self._view(primitive, tensors[0], params),)
-        if primitive.elementwise:
-            shape = avals[0].shape
-            for tensor in tensors:
-                if tensor.shape != shape:
-                    tensors = [_broadcast(tensor, shape) for tensor in tensors]
-                    break
         with self._lock:
-            outputs = self.backend.execute(primitive, tuple(tensors), params, avals)
-        for observe in self._observers:
-            observe(primitive, tensors, outputs)
+            outputs = self.backend.execute(primitive, tensors, params, avals)
+        if self._observers:
+            for observe in self._observers:
+                observe(primitive, tensors, outputs)
         return outputs
 
     def _view(self, primitive: Primitive, tensor: Tensor, params: Mapping[str, Any]) -> Tensor:
@@ -273,7 +310,7 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         if tensor.layout.is_contiguous and tensor.buffer_size == tensor.size:
             return tensor
         aval = ShapeDtype(tensor.shape, tensor.dtype)
-        return self._execute(COPY, [tensor], {}, (aval,))[0]
+        return self._execute(COPY, (tensor,), {}, (aval,))[0]
 
     def _record(
         self,

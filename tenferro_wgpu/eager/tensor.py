@@ -46,12 +46,22 @@ class EagerTensor(Exporting, Operators):
     calling the class.
     """
 
-    __slots__ = ("__weakref__", "_grad", "interpreter", "node", "output_index", "tensor")
+    __slots__ = (
+        "__weakref__",
+        "_grad",
+        "dtype",
+        "interpreter",
+        "node",
+        "output_index",
+        "tensor",
+    )
 
     #: The runtime: it interprets operations on this tensor.
     interpreter: EagerRuntime
     #: The concrete tensor of the backend.
     tensor: Tensor
+    #: Data type of the elements; an attribute, because every operation looks at it.
+    dtype: np.dtype[Any]
     #: The tape node this tensor is an output of, or None if it is not tracked.
     node: tape.Node | None
     output_index: int
@@ -60,6 +70,7 @@ class EagerTensor(Exporting, Operators):
     def __init__(self, runtime: EagerRuntime, tensor: Tensor) -> None:
         self.interpreter = runtime
         self.tensor = tensor
+        self.dtype = tensor.dtype
         self.node = None
         self.output_index = 0
         self._grad = None
@@ -70,11 +81,6 @@ class EagerTensor(Exporting, Operators):
     def shape(self) -> tuple[int, ...]:
         """Extents of the axes."""
         return self.tensor.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Data type of the elements."""
-        return self.tensor.dtype
 
     @property
     def ndim(self) -> int:

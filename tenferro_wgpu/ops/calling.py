@@ -41,6 +41,8 @@ __all__ = [
 SCALARS = (bool, int, float, complex, np.generic)
 #: Kinds of dtypes that tensors can have; NumPy's scalars include dates and text.
 ANY_KIND = "biufc"
+#: Integers up to this are exact in every floating-point dtype.
+EXACT_IN_F16 = 2048
 
 #: From a device, or None, to where things are computed; the layer above puts it here.
 _default_interpreter: Callable[[Any], Any] | None = None
@@ -178,19 +180,20 @@ def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> An
     `kinds` are the NumPy dtype kinds it takes.  A primitive that takes only floating point
     converts integers and bools to the default float.
     """
-    first = operands[0]
-    if isinstance(first, Value):
-        # The usual case costs nothing more: tensors of one dtype that the primitive takes.
-        dtype = first.dtype
-        if dtype.kind in kinds:
-            for operand in operands:
-                if not isinstance(operand, Value) or operand.dtype is not dtype:
-                    break
-            else:
-                return apply_multiple(primitive, operands, NO_PARAMS)[0]
-            if type(operand) is float and len(operands) == 2 and dtype.kind in "fc":
-                scalar = first.interpreter.constant(operand, dtype)
-                return apply_multiple(primitive, (first, scalar), NO_PARAMS)[0]
+    if len(operands) == 2:
+        # A float or small integer with a float tensor takes its dtype: no promotion to decide.
+        x, y = operands
+        tensor, scalar = (x, y) if isinstance(x, Value) else (y, x)
+        if (
+            (scalar.__class__ is float or (scalar.__class__ is int and abs(scalar) <= EXACT_IN_F16))
+            and isinstance(tensor, Value)
+            and tensor.dtype.kind in kinds
+            and tensor.dtype.kind in "fc"
+        ):
+            interpreter = tensor.interpreter
+            constant = interpreter.constant(scalar, tensor.dtype, tensor.shape)
+            pair = (tensor, constant) if tensor is x else (constant, tensor)
+            return interpreter.bind(primitive, pair, NO_PARAMS)[0]
     values = promote(primitive.name, operands)
     dtype = values[0].dtype
     if dtype.kind not in kinds:
@@ -200,7 +203,7 @@ def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> An
             raise DTypeError(
                 primitive.name, f"{dtype} tensors are not supported{_dtype_hint(dtype)}", (dtype,)
             )
-    return apply(primitive, *values)
+    return apply_multiple(primitive, values)[0]
 
 
 def _dtype_hint(dtype: np.dtype[Any]) -> str:

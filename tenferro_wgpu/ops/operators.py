@@ -52,21 +52,25 @@ def compare(x: Any, y: Any, /, direction: str) -> Any:
     return function(x, y)
 
 
-def _takes(other: Any) -> bool:
-    """Whether an operator has something to say about `other`: a result or its own error."""
-    return isinstance(other, (Value, *SCALARS, np.ndarray)) or hasattr(other, "__array__")
+#: What operators have something to say about, a result or their own error, besides arrays of
+#: other libraries.
+_TAKEN = (Value, *SCALARS, np.ndarray)
 
 
 def _forward(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        return function(self, other) if _takes(other) else NotImplemented
+        if isinstance(other, _TAKEN) or hasattr(other, "__array__"):
+            return function(self, other)
+        return NotImplemented
 
     return method
 
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        return function(other, self) if _takes(other) else NotImplemented
+        if isinstance(other, _TAKEN) or hasattr(other, "__array__"):
+            return function(other, self)
+        return NotImplemented
 
     return method
 

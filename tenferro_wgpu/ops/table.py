@@ -12,6 +12,7 @@ from ..dtypes import bool_
 from ..tensor import ShapeDtype
 from .calling import broadcast_shapes, elementwise
 from .primitive import Primitive
+from .value import NO_PARAMS, Value
 
 NUMERIC = "iufc"
 ORDERED = "biuf"
@@ -110,6 +111,8 @@ def unary(
     primitive = row(name, ("x",), shape_rule or same(name), vjp, jvp)
 
     def function(x: Any, /) -> Any:
+        if isinstance(x, Value) and x.dtype.kind in kinds:  # spares `elementwise` its loops
+            return x.interpreter.bind(primitive, (x,), NO_PARAMS)[0]
         return elementwise(primitive, (x,), kinds)
 
     return _finish(function, name, primitive, doc, ("x",), kinds)
@@ -129,6 +132,12 @@ def binary(
     primitive = row(name, ("x", "y"), shape_rule or same(name), vjp, jvp)
 
     def function(x: Any, y: Any, /) -> Any:
+        if isinstance(x, Value) and isinstance(y, Value):
+            # Two tensors of one dtype in one world, the usual case, spare `elementwise` its loops.
+            interpreter = x.interpreter
+            dtype = x.dtype
+            if y.interpreter is interpreter and y.dtype is dtype and dtype.kind in kinds:
+                return interpreter.bind(primitive, (x, y), NO_PARAMS)[0]
         return elementwise(primitive, (x, y), kinds)
 
     return _finish(function, public_name or name, primitive, doc, ("x", "y"), kinds)

@@ -251,3 +251,37 @@ def test_no_noise_at_exit(adapter):
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "", done.stderr
+
+
+def test_constants_keep_their_sign_and_kind(fresh_rt):
+    x = fresh_rt.constant_from(np.ones(3, np.float32))
+    for _ in range(2):  # the second time from the cache
+        assert np.signbit((x * 0.0).numpy()).tolist() == [False] * 3
+        assert np.signbit((x * -0.0).numpy()).tolist() == [True] * 3
+        assert np.isnan((x * float("nan")).numpy()).all()
+        assert (x + 1).tolist() == (x + 1.0).tolist() == [2.0] * 3
+        assert (1 - x).tolist() == [0.0] * 3
+    stats = fresh_rt.cache_stats().constants
+    assert stats.entries == stats.misses == 4  # 0.0, -0.0, 1 and 1.0
+    fresh_rt.set_cache_limits("constants", max_entries=2)
+    for scalar in range(5):
+        assert (x * scalar).tolist() == [scalar] * 3
+    assert fresh_rt.cache_stats().constants.entries <= 2
+    fresh_rt.clear_caches()
+    assert fresh_rt.cache_stats().constants.entries == 0
+
+
+def test_signatures_are_inferred_once_and_bounded(fresh_rt):
+    x = fresh_rt.constant_from(np.ones(3, np.float32))
+    for _ in range(5):
+        _ = x + x
+    assert fresh_rt.cache_stats().signatures.misses == 1
+    fresh_rt.set_cache_limits("signatures", max_entries=3)
+    for extent in range(2, 9):
+        y = fresh_rt.constant_from(np.ones(extent, np.float32))
+        assert (y + y).tolist() == [2.0] * extent
+        with pytest.raises(tw.errors.ShapeError):
+            _ = y + fresh_rt.constant_from(np.ones(extent + 1, np.float32))
+    assert fresh_rt.cache_stats().signatures.entries <= 3
+    fresh_rt.clear_caches()
+    assert fresh_rt.cache_stats().signatures.entries == 0
