@@ -1,208 +1,165 @@
-"""Whole workloads on every device against the same program in plain NumPy, in one run.
+"""What is measured: programs, their inputs, and how many kernels they may take on WebGPU.
 
-Wall time until the device is done; the data is there already.  Devices and NumPy take turns,
-round by round: machines drift, so only ratios inside one run mean anything.  Each result is
-compared with NumPy's before anything is timed.
+Pure data.  How a library says each program is in its worker, in `peers/`; which targets the rows
+belong to is in `targets`.
 """
 
 from __future__ import annotations
 
-import os
-import statistics
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-import tenferro_wgpu as tw
+__all__ = ["SCALES", "Workload", "catalogue", "float64_workloads", "training_step"]
 
-from .network import numpy_step, our_step
-from .table import aligned, leave_out
+Array = np.ndarray[Any, Any]
 
-__all__ = ["Timing", "as_text", "run"]
+#: "full" is what is measured; "tiny" has every program at sizes that tests can afford.
+SCALES = ("full", "tiny")
 
-#: A round repeats a workload until it is about this long: clocks and wake-ups then do not count.
-ROUND_SECONDS = 0.02
-#: Devices far slower than the rest shall not make the benchmark last: at most this for one cell.
-CELL_SECONDS = 2.0
-#: How far float32 results may be from NumPy's: sums and products are added in another order.
-TOLERANCE = 1e-3
-
-Step = Callable[[], Any]
+STEPS = 8
+LAYERS = (784, 256, 128, 10)
+RATE = 0.05
+#: Backends of ours and libraries that work on the processor; the rest are on a WebGPU adapter.
+EVERYWHERE = frozenset({"cpu", "webgpu"})
+#: The most kernels for exp(sin(x))*x+1 and for 100 additions.
+ELEMENTWISE = {"dispatches": 4}
+ADDS = {"dispatches": 100}
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One program: `numpy` makes its step in plain NumPy, `ours` the same on a runtime."""
+    """One program at one size.
+
+    Attributes:
+        name: for tables.
+        kind: the program's name in the workers.
+        arrays: makes the inputs, the same ones each time.
+        parameters: further arguments of the program.
+        most: upper bounds of what our runtime may count for one step on WebGPU.
+        tolerance: how far a result may be from NumPy's, relative to the largest value: sums and
+            products are added in another order.
+        places: "cpu", "webgpu" or both.
+    """
 
     name: str
-    numpy: Callable[[], Step]
-    ours: Callable[[tw.EagerRuntime], Step]
+    kind: str
+    arrays: Callable[[], list[Array]]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    most: Mapping[str, int] = field(default_factory=dict)
+    tolerance: float = 1e-3
+    places: frozenset[str] = EVERYWHERE
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Wall milliseconds of one workload on one device and, in the same run, in NumPy."""
-
-    device: str
-    workload: str
-    median_ms: float
-    fastest_ms: float
-    numpy_median_ms: float
-    numpy_fastest_ms: float
-
-    @property
-    def ratio(self) -> float:
-        """The device's median as a multiple of NumPy's."""
-        return self.median_ms / self.numpy_median_ms
-
-    @property
-    def ratio_at_best(self) -> float:
-        """The device's fastest round as a multiple of NumPy's."""
-        return self.fastest_ms / self.numpy_fastest_ms
+def short(number: int) -> str:
+    """1M, 4k, 24: a number of elements in few characters."""
+    for unit, letter in ((1_000_000, "M"), (1000, "k")):
+        if number >= unit and number % unit == 0:
+            return f"{number // unit}{letter}"
+    return str(number)
 
 
-def of_arrays(name: str, function: Callable[..., Any], *arrays: np.ndarray[Any, Any]) -> Workload:
-    """A workload that is one function of arrays or tensors; it gets the namespace first."""
-
-    def ours(runtime: tw.EagerRuntime) -> Step:
-        tensors = [runtime.constant_from(array) for array in arrays]
-        return lambda: function(tw, *tensors)
-
-    return Workload(name, lambda: lambda: function(np, *arrays), ours)
+def normal(*shape: int, dtype: str = "float32", shift: float = 0.0) -> Callable[[], list[Array]]:
+    """Makes one array of normal numbers around `shift`."""
+    return lambda: [(np.random.default_rng(0).standard_normal(shape) + shift).astype(dtype)]
 
 
-def make_workloads() -> list[Workload]:
-    """The programs: element-wise, sums along each axis, matrix products, a training step."""
-    rng = np.random.default_rng(0)
+def pair(left: tuple[int, ...], right: tuple[int, ...], dtype: str = "float32") -> Any:
+    """Makes two arrays of normal numbers."""
 
-    def normal(*shape: int) -> np.ndarray[Any, Any]:
-        return rng.standard_normal(shape, dtype=np.float32)
+    def arrays() -> list[Array]:
+        rng = np.random.default_rng(0)
+        return [rng.standard_normal(shape).astype(dtype) for shape in (left, right)]
 
-    def product(extent: int) -> Workload:
-        pair = normal(extent, extent), normal(extent, extent)
-        return of_arrays(f"matmul {extent}", lambda xp, x, y: xp.matmul(x, y), *pair)
-
-    line, square = normal(1_000_000), normal(2048, 2048) + np.float32(1)
-    return [
-        of_arrays("exp(sin(x))*x+1, 1e6", lambda xp, x: xp.exp(xp.sin(x)) * x + 1, line),
-        of_arrays("sum of rows, 2048^2", lambda xp, x: xp.sum(x, axis=1), square),
-        of_arrays("sum of columns, 2048^2", lambda xp, x: xp.sum(x, axis=0), square),
-        of_arrays("sum of all, 2048^2", lambda xp, x: xp.sum(x), square),
-        product(256),
-        product(512),
-        Workload("MLP training step", numpy_step, our_step),
-    ]
+    return arrays
 
 
-def runtimes(names: list[str]) -> Iterator[tuple[str, tw.EagerRuntime]]:
-    """A name and a runtime for every WebGPU adapter and every other backend with a device."""
-    for name in names:
-        try:
-            if name == "webgpu":
-                from tenferro_wgpu.backends.webgpu.device import adapters
-
-                for info, raw in adapters():
-                    if info.backend_type != "OpenGL":
-                        kind = "webgpu, software" if info.is_cpu else "webgpu"
-                        yield (
-                            f"{info.name} ({kind})",
-                            tw.EagerRuntime(tw.WebGpuBackend(adapter=raw)),
-                        )
-            else:
-                runtime = tw.EagerRuntime(name)
-                yield f"{runtime.device.name} ({name})", runtime
-        except tw.errors.NoAdapterError as error:
-            leave_out(str(error))
+def product(left: tuple[int, ...], right: tuple[int, ...], most: int) -> Workload:
+    """A matrix product, batched or not."""
+    name = " @ ".join("x".join(map(str, shape)) for shape in (left, right))
+    return Workload(f"matmul {name}", "matmul", pair(left, right), {}, {"dispatches": most})
 
 
-def check(workload: Workload, ours: Step, reference: Step) -> None:
-    """Raise RuntimeError unless two steps end where NumPy's two steps do."""
-    ours(), reference()
-    got, want = ours().numpy(), np.asarray(reference())
-    if not np.allclose(got, want, rtol=TOLERANCE, atol=TOLERANCE * np.abs(want).max()):
-        raise RuntimeError(f"{workload.name}: the result differs from NumPy's")
+def training_step(batch: int, layers: tuple[int, ...] = LAYERS, most: int = 120) -> Workload:
+    """A classifier's loss, gradients and update, and the loss read: ReLU, cross-entropy, SGD."""
+
+    def arrays() -> list[Array]:
+        rng = np.random.default_rng(1)
+        inputs = rng.standard_normal((batch, layers[0]), dtype=np.float32)
+        targets = np.eye(layers[-1], dtype=np.float32)[rng.integers(layers[-1], size=batch)]
+        made = [inputs, targets]
+        for width, following in zip(layers, layers[1:], strict=False):
+            weights = rng.standard_normal((width, following), dtype=np.float32)
+            made += [weights / np.float32(width**0.5), np.zeros(following, np.float32)]
+        return made
+
+    name = f"training step, MLP {'-'.join(map(str, layers))}, batch {batch}"
+    return Workload(name, "mlp", arrays, {"rate": RATE}, {"dispatches": most})
 
 
-def run(names: list[str], rounds: int) -> list[Timing]:
-    """Time every workload on every device of these backends."""
-    timings = []
-    with ExitStack() as stack:
-        devices = [(name, stack.enter_context(each)) for name, each in runtimes(names)]
-        for workload in make_workloads():
-            steps: list[tuple[Step, Callable[[], None]]] = [(workload.numpy(), lambda: None)]
-            for _, runtime in devices:
-                ours = workload.ours(runtime)
-                check(workload, ours, workload.numpy())
-                steps.append((ours, runtime.synchronize))
-            reference, *others = interleaved(steps, rounds)
-            timings += [
-                Timing(name, workload.name, *times, *reference)
-                for (name, _), times in zip(devices, others, strict=True)
-            ]
-    return timings
+def chain(size: int, gradient: bool, most: int) -> Workload:
+    """Eight times t = tanh(t*a + b), and with `gradient` the derivative of its sum."""
+    parameters = {"steps": STEPS, "a": 0.9, "b": 0.1}
+    kind = "tanh_chain_grad" if gradient else "tanh_chain"
+    label = f"8 x tanh(t*a+b), {short(size)}" + (", and backward" if gradient else "")
+    return Workload(label, kind, normal(size), parameters, {"dispatches": most})
 
 
-def interleaved(
-    steps: list[tuple[Step, Callable[[], None]]], rounds: int
-) -> list[tuple[float, float]]:
-    """Median and least milliseconds per step of each candidate, in rounds that all share."""
-    once = [timed(step, wait, 1) for step, wait in steps]
-    repeats = [max(1, min(200, round(ROUND_SECONDS / seconds))) for seconds in once]
-    times: list[list[float]] = [[] for _ in steps]
-    for _ in range(rounds):
-        for index, (step, wait) in enumerate(steps):
-            if len(times[index]) < 3 or sum(times[index]) * repeats[index] < CELL_SECONDS:
-                times[index].append(timed(step, wait, repeats[index]) / repeats[index])
-    return [(statistics.median(each) * 1e3, min(each) * 1e3) for each in times]
+def gradient_of_sum(operation: str, shape: tuple[int, ...], most: int) -> Workload:
+    """Both gradients of the sum of one operation's result."""
+    label = f"grad_sum_{operation} {'x'.join(map(str, shape))}"
+    arrays = pair(shape, shape)
+    return Workload(label, "grad_sum", arrays, {"operation": operation}, {"dispatches": most})
 
 
-def timed(step: Step, wait: Callable[[], None], repeats: int) -> float:
-    """Seconds of `repeats` steps, from an idle device to an idle device."""
-    wait()
-    begun = time.perf_counter()
-    for _ in range(repeats):
-        step()
-    wait()
-    return time.perf_counter() - begun
-
-
-def as_text(timings: list[Timing]) -> str:
-    """The timings as a table with a legend."""
-    header = ["device", "workload", "ms", "at best", "NumPy ms", "at best", "x NumPy", "at best"]
-    lines = [header]
-    for each in sorted(timings, key=lambda each: each.device):
-        times = (each.median_ms, each.fastest_ms, each.numpy_median_ms, each.numpy_fastest_ms)
-        ratios = (each.ratio, each.ratio_at_best)
-        lines.append(
-            [each.device, each.workload]
-            + [f"{time:.3f}" for time in times]
-            + [f"{ratio:.2f}" for ratio in ratios]
-        )
-    return "\n".join(
-        [
-            "Whole workloads in float32, wall time until the device is done, interleaved rounds",
-            aligned(lines, 2),
-            "ms       median of the rounds; at best: the fastest round",
-            "x NumPy  the time as a multiple of plain NumPy's in this run: below 1 is faster",
-            "MLP      784-256-128-10, batch 128: loss, gradients and update",
-            *busy_note(),
-        ]
+def catalogue(scale: str = "full") -> list[Workload]:
+    """Every workload in float32, at the sizes that `scale` names (see `SCALES`)."""
+    full = {"full": True, "tiny": False}[scale]
+    line, side, long, batch, cube = (
+        (1_000_000, 2048, 4096, 1024, 64) if full else (1000, 24, 48, 4, 8)
     )
-
-
-def busy_note() -> list[str]:
-    """A warning where other programs keep the processors busy: NumPy's products suffer most."""
-    if not hasattr(os, "getloadavg"):
-        return []
-    load, processors = os.getloadavg()[0], os.cpu_count() or 1
-    # This program itself counts for about one.
-    if load < processors + 0.5:
-        return []
-    return [
-        f"This machine is busy (load {load:.1f} on {processors} processors): the threads of "
-        "NumPy's matrix\nproducts then wait for one another; compare the columns at best.",
+    square = normal(side, side, shift=1.0)
+    rows = [
+        Workload(f"exp(sin(x))*x+1, {short(line)}", "elementwise", normal(line), {}, ELEMENTWISE),
+        Workload(f"sum of rows, {side}x{side}", "sums", square, {"axis": 1}, {"dispatches": 2}),
+        Workload(f"sum of columns, {side}x{side}", "sums", square, {"axis": 0}, {"dispatches": 2}),
+        Workload(f"sum of all, {side}x{side}", "total", square, {}, {"dispatches": 3}),
+        *(product((n, n), (n, n), 2) for n in ((256, 512, 1024) if full else (32,))),
+        product((cube,) * 3, (cube,) * 3, 2),
+        product((1, long), (long, long), 3),
+        Workload("100 dependent adds of 1024", "adds", normal(1024), {"count": 100}, ADDS),
+        training_step(128 if full else 8),
+        Workload("read a scalar after x+1", "read", normal(), {}, {"dispatches": 1}),
     ]
+    for size in (1000, line) if full else (100,):
+        rows += [chain(size, False, 24), chain(size, True, 80)]
+    for operation, most in (("add", 4), ("mul", 6), ("exp", 8), ("matmul", 7)):
+        rows += [gradient_of_sum(operation, (n, n), most) for n in (2, 32)]
+    return [*rows, gradient_of_sum("matmul", (batch, 16, 16), 7)]
+
+
+def float64_workloads(scale: str = "full") -> list[tuple[Workload, Workload]]:
+    """The same program in float64 and in float32: element-wise, a sum, a product."""
+    line, side, extent = (1_000_000, 2048, 512) if scale == "full" else (1000, 24, 16)
+
+    def made(dtype: str) -> list[Workload]:
+        tolerance = 1e-12 if dtype == "float64" else 1e-3
+        square = ((extent, extent),) * 2
+        return [
+            Workload(
+                f"x*x+x, {short(line)}, {dtype}", "multiply_add", normal(line, dtype=dtype), {},
+                {"dispatches": 2}, tolerance,
+            ),
+            Workload(
+                f"sum of all, {side}x{side}, {dtype}", "total",
+                normal(side, side, dtype=dtype, shift=1), {}, {"dispatches": 4}, tolerance,
+            ),
+            Workload(
+                f"matmul {extent}x{extent}, {dtype}", "matmul", pair(*square, dtype=dtype), {},
+                {"dispatches": 3}, tolerance,
+            ),
+        ]  # fmt: skip
+
+    return list(zip(made("float64"), made("float32"), strict=True))
