@@ -46,6 +46,7 @@ from .eager.runtime import (
 from .eager.state import enable_grad, no_grad
 from .eager.tensor import EagerTensor
 from .eager.transfers import device_get, device_get_async
+from .eager.warmup import WarmupReport, warmup
 from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
@@ -172,6 +173,7 @@ __all__ = [
     "ShapeDtype",
     "TenferroError",
     "Tensor",
+    "WarmupReport",
     "WebGpuBackend",
     "abs",
     "add",
@@ -287,6 +289,7 @@ __all__ = [
     "uint8",
     "unstack",
     "vecdot",
+    "warmup",
     "where",
     "zeros",
     "zeros_like",

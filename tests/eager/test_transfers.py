@@ -98,11 +98,11 @@ def test_large_and_small_tensors_together(rt, get):
 def test_one_submission_for_all(fresh_rt, get):
     rt = fresh_rt
     tensors = [rt.constant_from(np.full(3, i, np.float32)) + 1 for i in range(40)]
-    before = rt.stats().get("queue")
+    before = rt.stats()["backend"].get("queue")
     found = get(tensors)
     assert [array[0] for array in found] == [i + 1 for i in range(40)]
     if before is not None:  # a WebGPU backend
-        after = rt.stats()["queue"]
+        after = rt.stats()["backend"]["queue"]
         assert after["submits"] - before["submits"] <= 1
         assert after["reads"] - before["reads"] == 40
 
