@@ -203,6 +203,22 @@ def test_epilogue_operands_of_any_layout(kernels, shape, kind):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("kind", ["contiguous", "transposed", "shifted", "row", "column"])
+def test_many_columns(kernels, kind):
+    # Enough for 16 results per invocation.
+    shape = (257, 4096)
+    x = kernels.tensor(sample("float32", shape))
+    y = leaf(kernels, sample("float32", shape, 1), kind)
+    z = leaf(kernels, sample("float32", shape[1:], 2), "shifted")
+    program = Program(("float32",) * 2, [("mul", (0, 1), None)])
+    to_float64 = Program(("float32",) * 2, [("add", (0, 1), None), ("cast", (2,), "float64")])
+    for epilogue in (None, to_float64):
+        found, expected = fused_and_not(
+            kernels, "reduce_sum", program, (x, y), shape, (0,), epilogue, (z,) if epilogue else ()
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_dtypes_change_on_the_way(kernels):
     shape = (9, 24)
     x, y = (kernels.tensor(sample("float32", shape, seed)) for seed in (1, 2))

@@ -8,7 +8,7 @@ not on how many operands there are: a fused reduction adds in the order of an un
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -23,6 +23,11 @@ LeafKind: TypeAlias = Literal["constant", "plain", "packed", "splat", "strided",
 #: a workgroup stays within few pages of memory.
 COLUMN_ITEMS = 32768
 SHORTEST_COLUMN = 64
+#: The same on a software adapter, where fewer and longer items are faster.
+COLUMN_ITEMS_CPU = 8192
+SHORTEST_COLUMN_CPU = 128
+#: Fewest items that a dispatch keeps when they take several neighbouring loads each.
+FEWEST_WIDE_ITEMS = 256
 #: Items of one invocation each on a software adapter, and their fewest elements.
 ROW_ITEMS = 2048
 SHORTEST_ROW = 256
@@ -43,6 +48,7 @@ class ReductionStep:
         lanes: invocations of a work item.
         pack: whether a load takes four neighbours along the reduced axes ("inner"), of four
             results ("outer") or a single element.
+        vectors: loads side by side that a work item makes; more than one only if "outer".
     """
 
     outputs: int
@@ -51,11 +57,12 @@ class ReductionStep:
     chunk: int
     lanes: int
     pack: Pack
+    vectors: int = 1
 
     @property
     def items(self) -> int:
         """Work items of the dispatch."""
-        return self.outputs * self.splits
+        return self.outputs // self.vectors * self.splits
 
     @property
     def workgroups(self) -> int:
@@ -65,7 +72,7 @@ class ReductionStep:
     @property
     def results(self) -> int:
         """Values that the dispatch stores."""
-        return self.items * (4 if self.pack == "outer" else 1)
+        return self.outputs * self.splits * (4 if self.pack == "outer" else 1)
 
 
 def memory_order(
@@ -156,7 +163,9 @@ def divided(outputs: int, count: int, pack: Pack, *, columns: bool, is_cpu: bool
     `columns`: neighbouring results lie nearer to each other in memory than the elements of one.
     """
     lanes, wanted, shortest = 1, ROW_ITEMS, SHORTEST_ROW
-    if columns:
+    if columns and is_cpu:
+        wanted, shortest = COLUMN_ITEMS_CPU, SHORTEST_COLUMN_CPU
+    elif columns:
         wanted, shortest = COLUMN_ITEMS, SHORTEST_COLUMN
     elif not is_cpu and count >= 128:
         lanes = 256 if count >= 1024 else 64
@@ -172,6 +181,7 @@ class Addressing:
     """How the operands of one dispatch are found from (result, position among its elements).
 
     Attributes:
+        step: the dispatch, widened where that is possible.
         outer_rank, inner_rank: axes of the results and of the reduced elements, merged.
         scattered: whether the four elements of a load have coordinates of their own.
         kinds: of each operand, those of the epilogue last.
@@ -180,6 +190,7 @@ class Addressing:
         operand_words: where the params of each operand begin.
     """
 
+    step: ReductionStep
     outer_rank: int
     inner_rank: int
     scattered: bool
@@ -197,6 +208,7 @@ def plan_addressing(
     epilogue_layouts: Sequence[Layout | None] = (),
     order: Sequence[int] | None = None,
     backwards: frozenset[int] = frozenset(),
+    vectors: int = 1,
 ) -> Addressing:
     """Address the operands of a dispatch.
 
@@ -206,6 +218,7 @@ def plan_addressing(
         layouts: of the elements' operands, all of `shape`; None for constants.
         epilogue_layouts: of the results' operands, all of `shape` without `axes`.
         backwards: axes to walk from their end.
+        vectors: how many neighbouring loads of results an item may take at once.
     """
     order = order or range(len(shape))
     inner_axes = [axis for axis in order if axis in axes]
@@ -231,13 +244,18 @@ def plan_addressing(
     inner_extents, inner_strides = coalesce([shape[axis] for axis in inner_axes], inner)
     packed = {"none": (), "inner": inner_extents, "outer": outer_extents}[step.pack]
     scattered = bool(packed) and packed[-1] % 4 != 0
+    are_many = step.outputs // vectors * step.splits >= FEWEST_WIDE_ITEMS
+    if step.pack == "outer" and packed[-1] % (4 * vectors) == 0 and are_many:
+        step = replace(step, vectors=vectors)
+    width = 4 * step.vectors
     if packed and not scattered:
-        shorter = (*packed[:-1], packed[-1] // 4)
+        shorter = (*packed[:-1], packed[-1] // width)
         if step.pack == "inner":
             inner_extents = shorter
         else:
             outer_extents = shorter
-    params = [0, step.items, step.outputs, step.chunk, step.count, *outer_extents, *inner_extents]
+    outputs = step.outputs // step.vectors
+    params = [0, step.items, outputs, step.chunk, step.count, *outer_extents, *inner_extents]
     if len(inner_extents) > 1:
         advance = step.lanes * (4 if scattered and step.pack == "inner" else 1)
         params += _digits(advance, inner_extents)
@@ -253,20 +271,25 @@ def plan_addressing(
             continue
         offset, own_outer, own_inner = next(remaining)
         invariant.append(not any(own_inner))
-        kind, own_words = _leaf(step.pack, scattered, offset, own_outer, own_inner)
+        kind, own_words = _leaf(step.pack, width, scattered, offset, own_outer, own_inner)
         kinds.append(kind)
         params += own_words
     return Addressing(
-        len(outer_extents), len(inner_extents), scattered, tuple(kinds), tuple(invariant),
+        step, len(outer_extents), len(inner_extents), scattered, tuple(kinds), tuple(invariant),
         tuple(params), tuple(operand_words),
     )  # fmt: skip
 
 
 def _leaf(
-    pack: Pack, scattered: bool, offset: int, outer: tuple[int, ...], inner: tuple[int, ...]
+    pack: Pack,
+    width: int,
+    scattered: bool,
+    offset: int,
+    outer: tuple[int, ...],
+    inner: tuple[int, ...],
 ) -> tuple[LeafKind, list[int]]:
     """Kind and params of one operand: offset, outer strides, inner strides, and for "strided"
-    the stride between the four elements of a load."""
+    the stride between the `width` elements that an item takes at once."""
     plain = [offset, *outer, *inner]
     if pack == "none":
         return "plain", plain
@@ -276,8 +299,8 @@ def _leaf(
     last = own[-1]
     if last == 0:
         return "splat", plain
-    quarters = [*own[:-1], 4 * last]
-    strides = [*outer, *quarters] if pack == "inner" else [*quarters, *inner]
+    wide = [*own[:-1], width * last]
+    strides = [*outer, *wide] if pack == "inner" else [*wide, *inner]
     if last == 1 and all(stride % 4 == 0 for stride in (offset, *own[:-1], *others)):
         return "packed", [offset // 4, *[stride // 4 for stride in strides]]
     return "strided", [offset, *strides, last]
