@@ -10,7 +10,7 @@ __all__ = ["CHOICES", "FUSION", "SYNC", "check_all", "switch"]
 
 #: Wait for the device after each operation, so that a fault is raised where it happens.
 SYNC = "TENFERRO_SYNC"
-#: Kernel fusion.  There is none yet, so both values give the same program.
+#: Whether element-wise operations and reductions on WebGPU share kernels; on unless 0.
 FUSION = "TENFERRO_FUSION"
 
 CHOICES = {

@@ -17,12 +17,14 @@ import numpy as np
 from tenferro_wgpu.backends.protocol import Capabilities
 from tenferro_wgpu.backends.webgpu.device import LimitsMode, PowerPreference, open_device
 from tenferro_wgpu.backends.webgpu.dialects import dtype_support
+from tenferro_wgpu.backends.webgpu.fusion.fuser import Fuser, Pending
 from tenferro_wgpu.backends.webgpu.kernels import registered_kernels
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.backends.webgpu.reading import Reading
 from tenferro_wgpu.dtypes import as_dtype
+from tenferro_wgpu.environment import FUSION, switch
 from tenferro_wgpu.errors import (
     DeviceOutOfMemoryError,
     RuntimeClosedError,
@@ -47,6 +49,8 @@ class WebGpuBackend(Observation, Reading):
         memory_limit: the most bytes of device memory to hold, or None.
         limits: "native", "browser" (hold the device to WebGPU's default limits) or None for
             what ``TENFERRO_LIMITS`` says.
+        fusion: whether element-wise operations wait for one another to share a kernel; None
+            for what ``TENFERRO_FUSION`` says.
 
     Raises:
         NoAdapterError: there is no such adapter.
@@ -61,12 +65,18 @@ class WebGpuBackend(Observation, Reading):
         power_preference: PowerPreference | None = None,
         memory_limit: int | None = None,
         limits: LimitsMode | None = None,
+        fusion: bool | None = None,
     ) -> None:
         self.device = open_device(adapter, power_preference or "high-performance", limits)
         self.device_name = self.device.name
         self.queue = Queue(self.device, memory_limit=memory_limit)
         self._launcher = Launcher(self.queue, self)
+        #: Defers element-wise work; None where fusion is off.
+        self.fuser: Fuser | None = None
         self._kernels = registered_kernels()
+        if switch(FUSION, default=True) if fusion is None else fusion:
+            self.fuser = Fuser(self._launcher)
+            self._kernels = self.fuser.kernels(self._kernels)
         self._closed = False
 
     def execute(
@@ -138,9 +148,15 @@ class WebGpuBackend(Observation, Reading):
 
     def _readable(self, tensor: Tensor) -> Tensor:
         """The tensor, or a copy of it, as one run of elements in a buffer."""
+        if type(tensor.handle) is Pending:
+            self._resolve(tensor)
         if tensor.layout.is_contiguous:
             return tensor
         return self._launcher.contiguous(tensor, "download")
+
+    def _resolve(self, tensor: Tensor) -> None:
+        assert self.fuser is not None, "only the fuser makes pending handles"
+        self.fuser.resolve(tensor)
 
     def _byte_range(self, tensor: Tensor) -> tuple[Any, int, int]:
         """Buffer, byte offset and byte count of a readable tensor."""
@@ -167,17 +183,24 @@ class WebGpuBackend(Observation, Reading):
     def synchronize(self) -> None:
         """Return when everything queued has finished; raise late faults."""
         self._check_open("synchronize")
+        self._run_deferred()
         self.queue.synchronize()
 
     async def synchronize_async(self) -> None:
         """`synchronize` without blocking the event loop."""
         self._check_open("synchronize")
+        self._run_deferred()
         await self.queue.synchronize_async()
 
     def flush(self) -> None:
         """Submit queued work without waiting."""
         self._check_open("flush")
+        self._run_deferred()
         self.queue.flush()
+
+    def _run_deferred(self) -> None:
+        if self.fuser is not None:
+            self.fuser.run_all()
 
     # ----- house-keeping
 
@@ -199,7 +222,8 @@ class WebGpuBackend(Observation, Reading):
 
     def stats(self) -> dict[str, Any]:
         """Counters of the queue, its memory and every cache, as one tree."""
-        return {**self.queue.stats(), **self._launcher.stats()}
+        fusion = {} if self.fuser is None else {"fusion": self.fuser.stats()}
+        return {**fusion, **self.queue.stats(), **self._launcher.stats()}
 
     def clear_caches(self) -> None:
         """Drop plans, constants, pooled memory, bind groups and compiled pipelines.
@@ -207,6 +231,8 @@ class WebGpuBackend(Observation, Reading):
         The pipelines are the device's: other backends on it compile theirs anew.
         """
         self._check_open("clear_caches")
+        if self.fuser is not None:
+            self.fuser.clear_caches()
         self._launcher.clear_caches()
         self.queue.clear_caches()
 
@@ -214,6 +240,8 @@ class WebGpuBackend(Observation, Reading):
         """Free everything; later calls raise RuntimeClosedError. Idempotent."""
         self._closed = True
         self._kernels = {}
+        if self.fuser is not None:
+            self.fuser.close()
         self._launcher.clear_caches()
         self.queue.close()
 

@@ -26,6 +26,7 @@ class Observation:
     """Cache statistics, cache limits and kernel timing over one queue."""
 
     queue: Queue
+    flush: Callable[[], None]
 
     @property
     def lost(self) -> bool:
@@ -97,10 +98,10 @@ class Observation:
         Nanoseconds are None where the device has no timestamps.  Batches are waited for, so the
         block runs slower than it would unobserved.
         """
-        self.queue.flush()
+        self.flush()
         self.queue.profile_hook = record
         try:
             yield
-            self.queue.flush()
+            self.flush()
         finally:
             self.queue.profile_hook = None

@@ -52,6 +52,16 @@ class Queue(Recorder):
         super().__init__(device, memory_limit=memory_limit, pool_limit=pool_limit)
         register_queue(self)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, at exit or in a forked child too."""
+        return self._closed is not None
+
+    @property
+    def needs_care(self) -> bool:
+        """Whether uses may fail for other reasons than their own: closed, lost, failed buffers."""
+        return self._suspicious
+
     # ----- checking indices
 
     def dispatch_checked(

@@ -1,0 +1,116 @@
+"""Runs plans: as fused kernels, or operation by operation with the kernels everybody shares.
+
+Called by fuser.py with the queue's buffers by value number.  Knows nothing of who wants what.
+"""
+
+from __future__ import annotations
+
+from struct import pack_into
+from typing import Any
+
+from tenferro_wgpu.backends.webgpu.dialects import dialect
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, Reduction
+from tenferro_wgpu.backends.webgpu.fusion.programs import Operation
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise, prepare_map
+from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.backends.webgpu.kernels.reduction import (
+    launch_fused_reduction,
+    launch_reduction,
+)
+from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+#: The values of a running plan: buffers and constants by number.
+Values = dict[int, Any]
+
+
+def run_stages(launcher: Launcher, plan: Plan, values: Values) -> None:
+    """Dispatch the kernels of a ready plan; `values` holds its operands and takes the results."""
+    for stage in plan.stages:
+        if isinstance(stage, Map):
+            _run_map(launcher, stage, values)
+        else:
+            _run_reduction(launcher, plan, stage, values)
+
+
+def compile_stage(launcher: Launcher, stage: Map | Reduction) -> None:
+    """Compile a map, or find it compiled; reductions are compiled by their first run."""
+    if isinstance(stage, Map):
+        stage.launch = prepare_map(launcher, stage.expression, stage.layouts, stage.shape)
+
+
+def _run_map(launcher: Launcher, stage: Map, values: Values) -> None:
+    launch = stage.launch
+    assert launch is not None and launch.pipeline is not None, "compiled, over some element"
+    queue = launcher.queue
+    results = [queue.allocate(nbytes, stage.name) for nbytes in launch.output_bytes]
+    handles = [values[slot] for slot in stage.sources]
+    params = launch.params
+    if launch.constants:
+        block = bytearray(params)
+        for position, offset in launch.constants:
+            constant = handles[position]
+            pack_into("<II", block, offset, constant.low, constant.high)
+        params = bytes(block)
+    bindings = [handles[position] for position in launch.bound]
+    bindings += results
+    queue.dispatch(launch.pipeline, bindings, params, launch.workgroups, stage.name, results)
+    values.update(zip(stage.outputs, results, strict=True))
+
+
+def _run_reduction(launcher: Launcher, plan: Plan, stage: Reduction, values: Values) -> None:
+    program = plan.program
+    assert program.axes is not None
+    scalar = contiguous_layout(())
+    leaves = tuple(
+        [
+            Tensor(dialect(name).dtype, layout or scalar, values[slot], launcher.backend)
+            for slot, name, layout in zip(
+                stage.sources, stage.prologue.operands, stage.layouts, strict=True
+            )
+        ]
+    )
+    constants: tuple[Tensor, ...] = ()
+    if stage.epilogue is not None:
+        constants = tuple(
+            [
+                Tensor(dialect(name).dtype, scalar, values[slot], launcher.backend)
+                for slot, name in zip(stage.constants, stage.epilogue.operands[1:], strict=True)
+            ]
+        )
+    result = launch_fused_reduction(
+        launcher,
+        stage.name,
+        stage.prologue,
+        leaves,
+        program.shape,
+        program.axes,
+        ShapeDtype(program.row_shape, dialect(stage.dialect).dtype),
+        epilogue=stage.epilogue,
+        epilogue_leaves=constants,
+    )
+    values[stage.output] = result.handle
+
+
+def run_operation(launcher: Launcher, plan: Plan, operation: Operation, values: Values) -> None:
+    """Run one operation of a plan by itself; `values` takes its result."""
+    program = plan.program
+    shape = program.row_shape if operation.kind == "row" else program.shape
+    operands = []
+    for slot, taken in zip(operation.arguments, operation.taken, strict=True):
+        layout: Layout | None = contiguous_layout(shape)
+        if slot in plan.leaves:
+            layout = plan.leaves[slot].layout or contiguous_layout(()).broadcast_in_dim(shape, ())
+        elif operation.kind == "element" and slot in plan.rows:
+            layout = program.row_layout
+        assert layout is not None
+        operands.append(Tensor(dialect(taken).dtype, layout, values[slot], launcher.backend))
+    dtype = dialect(operation.dialect).dtype
+    if operation.kind == "reduction":
+        launch, params, shape = launch_reduction, {"axes": program.axes}, program.row_shape
+    else:
+        launch, params = launch_elementwise, {}
+    (result,) = launch(
+        launcher, operation.name, tuple(operands), params, (ShapeDtype(shape, dtype),)
+    )
+    values[operation.slot] = result.handle

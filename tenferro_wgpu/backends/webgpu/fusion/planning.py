@@ -1,0 +1,352 @@
+"""From the structure of a program to the kernels that compute what is wanted of it.
+
+Called by fuser.py; kernels.py runs the plans.  Pure functions of structures: no buffer is known.
+
+A program without reductions becomes one map, or several where it binds too many buffers.  With
+reductions it is cut at them: a reduction computes the elements it needs as it reads (its
+prologue), and what is done with its rows afterwards as it stores (its epilogue); elements behind
+a reduction read its rows spread over the reduced axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tenferro_wgpu.backends.webgpu.dialects import dialect
+from tenferro_wgpu.backends.webgpu.expressions import Expression, Step
+from tenferro_wgpu.backends.webgpu.fusion.programs import Leaf, Operation, Program
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, MapLaunch, plan_map
+from tenferro_wgpu.layout import Layout, contiguous_layout
+
+#: Names of operations that the name of a kernel lists, in errors and profiles.
+MOST_NAMES = 8
+#: Elements that cost this much are stored, where they are wanted anyway, before a reduction
+#: reads them; cheaper ones are computed again.
+WORTH_READING = 4
+#: Elements that cost this much are stored even if only kernels want them, and more than one does.
+WORTH_STORING = 16
+
+#: How a value is found in memory while elements (or rows) are computed; None for constants.
+LayoutOf: TypeAlias = Callable[[int], "Layout | None"]
+
+
+@dataclass
+class Map:
+    """A kernel over elements or rows: `sources` are the operands of its expression.
+
+    `structure` is what its pipeline depends on, `name` is for errors and profiles.
+    """
+
+    shape: tuple[int, ...]
+    expression: Expression
+    sources: tuple[int, ...]
+    layouts: tuple[Layout | None, ...]
+    outputs: tuple[int, ...]
+    structure: tuple[Any, ...]
+    name: str
+    launch: MapLaunch | None = None
+
+
+@dataclass
+class Reduction:
+    """A reduction of elements to the rows `output`, with what is done before and after."""
+
+    name: str
+    prologue: Expression
+    sources: tuple[int, ...]
+    layouts: tuple[Layout | None, ...]
+    epilogue: Expression | None
+    constants: tuple[int, ...]
+    output: int
+    dialect: str
+    structure: tuple[Any, ...]
+
+
+@dataclass
+class Plan:
+    """How a program gives certain of its values.
+
+    Attributes:
+        operations: what is needed, in order.
+        leaves: every operand of the program by number, in the order of recording.
+        released: per operation the numbers of results that nothing uses afterwards.
+        rows: the numbers of results that are rows.
+        stages: the kernels; none where the operations run one by one.
+        ready: whether the kernels are compiled.
+    """
+
+    program: Program
+    outputs: tuple[int, ...]
+    operations: list[Operation]
+    leaves: dict[int, Leaf]
+    released: list[tuple[int, ...]]
+    rows: frozenset[int]
+    stages: list[Map | Reduction] = field(default_factory=list)
+    ready: bool = False
+
+
+def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int) -> Plan:
+    """Plan the kernels that compute `outputs` of a program, each with at most `most_buffers`."""
+    leaves, operations = program.listing()
+    needed = needed_operations(operations, outputs)
+    rows = frozenset([each.slot for each in needed if each.kind != "element"])
+    plan = Plan(program, outputs, needed, leaves, _released(needed, outputs), rows)
+    if len(needed) > 1:
+        plan.stages = _Planner(program, leaves, needed, outputs, most_buffers).stages()
+    return plan
+
+
+def needed_operations(
+    operations: Sequence[Operation], outputs: Iterable[int], stored: Iterable[int] = ()
+) -> list[Operation]:
+    """The operations that `outputs` depend on, in order, where `stored` values are known."""
+    wanted = set(outputs)
+    known = set(stored)
+    needed = []
+    for operation in reversed(operations):
+        if operation.slot in wanted and operation.slot not in known:
+            needed.append(operation)
+            wanted.update(operation.arguments)
+    needed.reverse()
+    return needed
+
+
+def _released(operations: Sequence[Operation], outputs: Iterable[int]) -> list[tuple[int, ...]]:
+    """Per operation the results that are used last there."""
+    kept = set(outputs)
+    results = {operation.slot for operation in operations}
+    released: list[tuple[int, ...]] = []
+    for operation in reversed(operations):
+        last = {slot for slot in operation.arguments if slot in results and slot not in kept}
+        released.append(tuple(last))
+        kept |= last
+    released.reverse()
+    return released
+
+
+def as_expression(
+    operations: Sequence[Operation], outputs: Sequence[int], first: Sequence[tuple[int, str]] = ()
+) -> tuple[Expression, tuple[int, ...]]:
+    """The expression of some operations, and the numbers of the values that it reads.
+
+    `first` are (number, dialect) of values that shall be its first operands.
+    """
+    made = {operation.slot for operation in operations}
+    sources = dict(first)
+    for operation in operations:
+        for slot, taken in zip(operation.arguments, operation.taken, strict=True):
+            if slot not in made:
+                sources.setdefault(slot, taken)
+    results = [operation.slot for operation in operations]
+    numbers = {slot: number for number, slot in enumerate((*sources, *results))}
+    steps = [
+        Step(
+            operation.name,
+            operation.taken[-1],
+            tuple([numbers[slot] for slot in operation.arguments]),
+            operation.dialect,
+        )
+        for operation in operations
+    ]
+    stored = tuple([numbers[slot] for slot in outputs])
+    return Expression(tuple(sources.values()), tuple(steps), stored), tuple(sources)
+
+
+def make_map(
+    shape: tuple[int, ...],
+    layout_of: LayoutOf,
+    operations: Sequence[Operation],
+    outputs: Sequence[int],
+) -> Map:
+    """One kernel for `operations`; what they do not make themselves is read."""
+    expression, sources = as_expression(operations, outputs)
+    layouts = tuple([layout_of(slot) for slot in sources])
+    dialects = [dialect(name) for name in expression.operands] + list(expression.output_dialects())
+    plan = plan_map(layouts, shape, all(each.words == 1 for each in dialects))
+    names = [operation.name for operation in operations]
+    name = "+".join(names[:MOST_NAMES]) + ("+..." if len(names) > MOST_NAMES else "")
+    structure = (expression, plan.kinds, plan.width, plan.rank)
+    return Map(shape, expression, sources, layouts, tuple(outputs), structure, name)
+
+
+class _Planner:
+    """Cuts one program into kernels; keeps which values are in memory so far."""
+
+    def __init__(
+        self,
+        program: Program,
+        leaves: dict[int, Leaf],
+        operations: list[Operation],
+        outputs: tuple[int, ...],
+        most_buffers: int,
+    ) -> None:
+        self._program = program
+        self._leaves = leaves
+        self._operations = operations
+        self._outputs = outputs
+        self._most_buffers = most_buffers
+        self._by_slot = {operation.slot: operation for operation in operations}
+        self._stored: set[int] = set()
+        self._stages: list[Map | Reduction] = []
+
+    def stages(self) -> list[Map | Reduction]:
+        """The kernels in order."""
+        rows = [slot for slot in self._outputs if self._is_row(slot)]
+        elements = [slot for slot in self._outputs if not self._is_row(slot)]
+        if any(operation.kind == "reduction" for operation in self._operations):
+            self._reduce(rows, elements)
+        self._add_maps([slot for slot in elements if slot not in self._stored])
+        return self._stages
+
+    # ----- elements
+
+    def _is_row(self, slot: int) -> bool:
+        operation = self._by_slot.get(slot)
+        return operation is not None and operation.kind != "element"
+
+    def _layout_of(self, slot: int) -> Layout | None:
+        leaf = self._leaves.get(slot)
+        if leaf is not None:
+            return leaf.layout
+        if self._is_row(slot):
+            return self._program.row_layout
+        return contiguous_layout(self._program.shape)
+
+    def _needed(self, outputs: Iterable[int]) -> list[Operation]:
+        return needed_operations(self._operations, outputs, self._stored)
+
+    def _add_maps(self, outputs: Sequence[int]) -> None:
+        """Store elements."""
+        if outputs:
+            self._stages += self._maps(self._needed(outputs), outputs)
+            self._stored.update(outputs)
+
+    def _maps(self, operations: Sequence[Operation], outputs: Sequence[int]) -> list[Map]:
+        """The kernels for `operations`: halves where one would bind too much."""
+        whole = make_map(self._program.shape, self._layout_of, operations, outputs)
+        buffers = sum(layout is not None for layout in whole.layouts) + len(outputs)
+        rank = whole.structure[3]
+        if len(operations) == 1 or (buffers <= self._most_buffers and rank <= MAX_RANK):
+            return [whole]
+        half = len(operations) // 2
+        first, second = operations[:half], operations[half:]
+        used = {slot for operation in second for slot in operation.arguments}.union(outputs)
+        crossing = [operation.slot for operation in first if operation.slot in used]
+        made = {operation.slot for operation in second}
+        return [
+            *self._maps(first, crossing),
+            *self._maps(second, [slot for slot in outputs if slot in made]),
+        ]
+
+    # ----- reductions
+
+    def _reduce(self, rows: Sequence[int], elements: Sequence[int]) -> None:
+        """Add the reductions, level by level: those of a level read rows of lower ones only."""
+        levels: dict[int, int] = {}
+        for operation in self._operations:
+            level = max((levels.get(slot, 0) for slot in operation.arguments), default=0)
+            levels[operation.slot] = level + (operation.kind == "reduction")
+        kept = self._rows_in_memory(rows)
+        for level in range(1, max(levels.values()) + 1):
+            reductions = [
+                operation
+                for operation in self._operations
+                if operation.kind == "reduction" and levels[operation.slot] == level
+            ]
+            self._store_before(reductions, elements)
+            ours = {slot for slot in kept if levels[slot] == level}
+            for operation in reductions:
+                self._add_reduction(operation, ours)
+            self._add_row_map([slot for slot in ours if slot not in self._stored])
+
+    def _rows_in_memory(self, rows: Sequence[int]) -> list[int]:
+        """Rows that must be stored, in order: wanted ones and those that make elements."""
+        used = set(rows)
+        for operation in self._operations:
+            if operation.kind == "element":
+                used.update(slot for slot in operation.arguments if self._is_row(slot))
+        return [operation.slot for operation in self._operations if operation.slot in used]
+
+    def _store_before(self, reductions: Sequence[Operation], wanted: Sequence[int]) -> None:
+        """Store the elements that are better read than computed by reductions."""
+        reached: set[int] = set()
+        stored = []
+        for reduction in reductions:
+            argument = reduction.arguments[0]
+            needed = self._needed([argument])
+            reached.update(operation.slot for operation in needed)
+            users = sum(argument in operation.arguments for operation in self._operations)
+            cost = sum(operation.cost for operation in needed)
+            buffers = {slot for operation in needed for slot in operation.arguments}
+            buffers -= {operation.slot for operation in needed}
+            if (users > 1 and cost >= WORTH_STORING) or len(buffers) >= self._most_buffers:
+                stored.append(argument)
+        for slot in wanted:
+            if slot in reached and slot not in stored:
+                cost = sum(operation.cost for operation in self._needed([slot]))
+                if cost >= WORTH_READING:
+                    stored.append(slot)
+        made = [operation.slot for operation in self._operations if operation.slot in stored]
+        self._add_maps(made)
+
+    def _add_reduction(self, operation: Operation, kept: set[int]) -> None:
+        """One reduction; the rows of it alone that must be stored, if one, by its epilogue."""
+        own = {operation.slot}
+        after = []
+        for other in self._operations:
+            read = [slot for slot in other.arguments if slot not in self._leaves]
+            if other.kind == "row" and own.issuperset(read):
+                own.add(other.slot)
+                after.append(other)
+        shared = {
+            slot
+            for other in self._operations
+            if other.kind == "row" and other.slot not in own
+            for slot in other.arguments
+            if slot in own
+        }
+        must = sorted(own & (kept | shared))
+        output = must[0] if len(must) == 1 else operation.slot
+        epilogue: Expression | None = None
+        constants: list[int] = []
+        result = operation
+        if output != operation.slot:
+            steps = needed_operations(after, [output])
+            rows = (operation.slot, operation.dialect)
+            epilogue, (_, *constants) = as_expression(steps, [output], [rows])
+            result = self._by_slot[output]
+        (argument,) = operation.arguments
+        needed = self._needed([argument])
+        if needed:
+            prologue, sources = as_expression(needed, [argument])
+        else:
+            (held,) = operation.taken
+            copy = Step("copy", held, (0,), held)
+            prologue, sources = Expression((held,), (copy,), (1,)), (argument,)
+        layouts = tuple([self._layout_of(slot) for slot in sources])
+        structure = (operation.name, prologue, epilogue)
+        self._stages.append(
+            Reduction(
+                operation.name, prologue, sources, layouts, epilogue, tuple(constants),
+                output, result.dialect, structure,
+            )
+        )  # fmt: skip
+        self._stored.add(output)
+
+    def _add_row_map(self, outputs: Sequence[int]) -> None:
+        """Store rows that are computed from rows."""
+        if not outputs:
+            return
+        outputs = sorted(outputs)
+        layout = contiguous_layout(self._program.row_shape)
+        self._stages.append(
+            make_map(
+                self._program.row_shape,
+                lambda slot: None if slot in self._leaves else layout,
+                self._needed(outputs),
+                outputs,
+            )
+        )
+        self._stored.update(outputs)

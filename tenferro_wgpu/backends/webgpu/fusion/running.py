@@ -1,0 +1,226 @@
+"""When waiting groups run, and what becomes of their results: the half of the fuser that computes.
+
+`Runner` is the base of fuser.Fuser; nobody else makes one.  It knows groups and plans, not how
+operations are recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
+from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending
+from tenferro_wgpu.backends.webgpu.fusion.kernels import compile_stage, run_operation, run_stages
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, make_plan
+from tenferro_wgpu.backends.webgpu.fusion.programs import Program
+from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
+from tenferro_wgpu.backends.webgpu.recovery import fresh
+from tenferro_wgpu.errors import (
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    RuntimeClosedError,
+    TenferroError,
+    UnsupportedOperationError,
+)
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+#: Recorded structures kept; with more, recording starts a new tree.
+MOST_PROGRAMS = 16384
+#: Kernel structures whose number of uses is remembered.
+MOST_SIGHTINGS = 4096
+#: A structure seen this often runs operation by operation: most are never seen again.
+SIGHTINGS_BEFORE_COMPILING = 1
+
+
+class Runner:
+    """Runs the groups of one backend, each once, when somebody needs a result or room."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._queue = launcher.queue
+        self._lock = threading.RLock()
+        #: Waiting groups by shape, oldest first.
+        self._open: dict[tuple[int, ...], Group] = {}
+        self._roots: dict[tuple[int, ...], Program] = {}
+        self._programs = 0
+        self._sightings = GenerationalCache(MOST_SIGHTINGS)
+        #: Sightings of a structure before it is compiled; 0 compiles at once.
+        self.patience = SIGHTINGS_BEFORE_COMPILING
+        self._most_buffers = launcher.limits.max_storage_buffers_per_shader_stage
+        self._recorded = self._fused = self._kernels = self._dropped = 0
+
+    def resolve(self, tensor: Tensor) -> None:
+        """Give a tensor whose handle is pending the buffer it stands for.
+
+        Raises the error that kept it from being computed, or what computing raises.
+        """
+        pending = tensor.handle
+        if pending.buffer is None:
+            with self._lock:
+                if pending.group is not None:
+                    self._run(pending.group)
+            if pending.error is not None:
+                raise fresh(pending.error)
+        tensor.handle = pending.buffer
+
+    def resolving(self, kernel: Kernel) -> Kernel:
+        """A launch function that gets buffers where its operands are pending."""
+
+        def launch(
+            launcher: Launcher,
+            name: str,
+            operands: tuple[Tensor, ...],
+            params: Mapping[str, Any],
+            outputs: tuple[ShapeDtype, ...],
+        ) -> tuple[Tensor, ...]:
+            for operand in operands:
+                if type(operand.handle) is Pending:
+                    self.resolve(operand)
+            try:
+                return kernel(launcher, name, operands, params, outputs)
+            except DeviceOutOfMemoryError:
+                if not self.let_go():
+                    raise
+            return kernel(launcher, name, operands, params, outputs)
+
+        return launch
+
+    def run_all(self) -> None:
+        """Queue the kernels of everything that waits."""
+        if self._open:
+            with self._lock:
+                while self._open:
+                    self._run(next(iter(self._open.values())))
+
+    def let_go(self) -> bool:
+        """Free the operands that waiting groups keep alive; whether there were any."""
+        with self._lock:
+            waited = bool(self._open)
+            self.run_all()
+            return waited
+
+    def _run(self, group: Group) -> None:
+        """Queue the kernels of a group, once; nothing where nobody wants a result."""
+        if group.done:
+            return
+        group.closed = True
+        program = group.program
+        if self._open.get(program.shape) is group:
+            del self._open[program.shape]
+        if self._queue.closed:
+            raise RuntimeClosedError("deferred operations")
+        wanted = group.wanted()
+        if wanted:
+            outputs = tuple([pending.slot for pending in wanted])
+            plan = program.plans.get(outputs)
+            if plan is None:
+                plan = program.plans[outputs] = make_plan(program, outputs, self._most_buffers)
+            values: dict[int, Any] = dict(zip(plan.leaves, group.leaves, strict=False))
+            errors = self._compute(plan, values)
+            for pending in wanted:
+                pending.buffer = values.get(pending.slot)
+                pending.error = errors.get(pending.slot)
+                pending.group = None
+        self._count(group, len(wanted))
+
+    def _count(self, group: Group, wanted: int) -> None:
+        self._recorded += group.program.length
+        self._dropped += group.program.length - wanted
+        group.finish()
+
+    def _compute(self, plan: Plan, values: dict[int, Any]) -> dict[int, TenferroError]:
+        """Queue the kernels of a plan; returns the errors of results that have none."""
+        if plan.stages and (plan.ready or self._compiled(plan)):
+            try:
+                run_stages(self._launcher, plan, values)
+                self._fused += len(plan.operations)
+                self._kernels += len(plan.stages)
+                return {}
+            except UnsupportedOperationError:
+                plan.stages = []  # too many axes together: they run one by one from now on
+            except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
+                raise
+            except TenferroError:
+                # A failed operand.  One by one they show which results depend on it.
+                values = {slot: values[slot] for slot in plan.leaves}
+        return self._compute_each(plan, values)
+
+    def _compute_each(self, plan: Plan, values: dict[int, Any]) -> dict[int, TenferroError]:
+        errors: dict[int, TenferroError] = {}
+        for operation, released in zip(plan.operations, plan.released, strict=True):
+            spoilt = [errors[slot] for slot in operation.arguments if slot in errors]
+            if spoilt:
+                errors[operation.slot] = spoilt[0]
+                continue
+            try:
+                run_operation(self._launcher, plan, operation, values)
+            except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
+                raise
+            except TenferroError as error:
+                errors[operation.slot] = error
+            for slot in released:
+                values.pop(slot, None)
+        self._kernels += len(plan.operations)
+        return errors
+
+    def _compiled(self, plan: Plan) -> bool:
+        """Whether the kernels of a plan are compiled, or worth compiling now."""
+        pipelines = self._queue.device.pipelines
+        worth = True
+        for stage in plan.stages:
+            known = isinstance(stage, Map) and pipelines.find(("elementwise/map", stage.structure))
+            if not known:
+                sightings = self._sightings.find(stage.structure) or 0
+                self._sightings.store(stage.structure, sightings + 1)
+                worth = worth and sightings >= self.patience
+        if worth:
+            try:
+                for stage in plan.stages:
+                    compile_stage(self._launcher, stage)
+            except UnsupportedOperationError:
+                plan.stages = []
+                return False
+            plan.ready = True
+        return worth
+
+    def _drop_unwanted(self) -> None:
+        """Forget waiting groups of which nobody holds a result."""
+        for shape, group in list(self._open.items()):
+            if not group.wanted():
+                del self._open[shape]
+                self._count(group, 0)
+
+    # ----- house-keeping
+
+    def stats(self) -> dict[str, Any]:
+        """Counters: operations recorded, run in fused kernels, never stored; kernels; programs."""
+        with self._lock:
+            self._drop_unwanted()
+            return {
+                "recorded": self._recorded,
+                "fused": self._fused,
+                "kernels": self._kernels,
+                "dropped": self._dropped,
+                "waiting": sum(group.program.length for group in self._open.values()),
+                "programs": self._programs,
+                "max_programs": MOST_PROGRAMS,
+            }
+
+    def clear_caches(self) -> None:
+        """Forget every recorded structure; what waits is queued first."""
+        with self._lock:
+            self.run_all()
+            self._roots.clear()
+            self._programs = 0
+            self._sightings.clear()
+
+    def close(self) -> None:
+        """Drop what waits: its handles raise RuntimeClosedError when used."""
+        with self._lock:
+            for group in self._open.values():
+                group.closed = True
+            self._open.clear()
+            self._roots.clear()

@@ -1,0 +1,100 @@
+"""Random eager programs for the fusion tests: chains, reductions, views, dropped results.
+
+A program is a list of instructions over a growing list of tensors, made from a seed.  Running it
+touches the public functions only, so that the same program runs with fusion on, off and in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tenferro_wgpu as tw
+
+UNARY = ("exp", "sin", "tanh", "negative", "abs", "sqrt", "log1p", "sign")
+BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+COMPARE = ("less", "equal", "greater_equal")
+REDUCE = ("sum", "max", "min")
+
+#: Values at which arithmetic must not be simplified.
+SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e8, 1e-40, 3e38]
+
+
+def leaves(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> list[np.ndarray]:
+    """Operands that broadcast against `shape`, some of them with special values."""
+    rows, columns = shape
+    found = []
+    for each in (shape, shape, (1, columns), (rows, 1), (columns,), (columns, rows)):
+        array = rng.uniform(-2, 2, each)
+        if rng.random() < 0.3:
+            array[rng.random(each) < 0.3] = rng.choice(SPECIAL)
+        found.append(array.astype(dtype))
+    return found
+
+
+class RandomProgram:
+    """Instructions from a seed; `run` gives the tensors that are still held at the end."""
+
+    def __init__(self, seed: int, length: int) -> None:
+        self._seed = seed
+        self._length = length
+
+    def run(self, runtime: Any) -> list[np.ndarray]:
+        """Run on a runtime and read what is held at the end, in a random order."""
+        rng = np.random.default_rng(self._seed)
+        shape = (int(rng.integers(1, 7)), int(rng.integers(1, 9)))
+        dtype = str(rng.choice(["float32", "float32", "float64", "int32"]))
+        arrays = leaves(rng, shape, "float32" if dtype == "int32" else dtype)
+        tensors = [runtime.constant_from(array) for array in arrays]
+        if dtype == "int32":
+            tensors = [
+                tw.astype(tw.where(tw.abs(x) < 100, x, tw.zeros_like(x)), "int32") for x in tensors
+            ]
+        tensors[-1] = tensors[-1].T
+        held: list[Any] = list(tensors)
+        for _ in range(self._length):
+            made = self._instruction(rng, held, shape, dtype)
+            held.append(made)
+            # Most results are used soon or never: an eager program's temporaries.
+            if len(held) > 9:
+                del held[int(rng.integers(6, len(held)))]
+        return [held[index].numpy() for index in rng.permutation(len(held))]
+
+    def _instruction(
+        self, rng: np.random.Generator, held: list[Any], shape: tuple[int, int], dtype: str
+    ) -> Any:
+        def operand() -> Any:
+            recent = held[-3:] if rng.random() < 0.6 else held
+            return recent[int(rng.integers(len(recent)))]
+
+        def number(x: Any) -> Any:
+            return tw.astype(x, dtype) if x.dtype != np.dtype(dtype) else x
+
+        floating = dtype != "int32"
+        draw = rng.random()
+        if draw < 0.25 and floating:
+            return getattr(tw, str(rng.choice(UNARY)))(number(operand()))
+        if draw < 0.3:
+            return tw.negative(number(operand()))
+        if draw < 0.55:
+            names = BINARY if floating else BINARY[:3] + BINARY[4:]
+            return getattr(tw, str(rng.choice(names)))(number(operand()), number(operand()))
+        if draw < 0.65:
+            scalar = float(rng.choice([0.5, -1.0, 2.0, 3.0])) if floating else int(rng.integers(5))
+            return number(operand()) * scalar
+        if draw < 0.75:
+            condition = getattr(tw, str(rng.choice(COMPARE)))(number(operand()), number(operand()))
+            return tw.where(condition, number(operand()), number(operand()))
+        if draw < 0.8:
+            return tw.less(number(operand()), number(operand()))
+        x = number(operand())
+        if draw < 0.95:
+            axis = int(rng.integers(-x.ndim, x.ndim)) if x.ndim and rng.random() < 0.8 else None
+            # Without the last axis a result would not broadcast any more.
+            keepdims = bool(rng.random() < 0.6) or (x.ndim == 2 and axis in (1, -1))
+            reduced = getattr(tw, str(rng.choice(REDUCE)))(x, axis=axis, keepdims=keepdims)
+            return number(reduced)
+        if x.shape == shape:
+            return tw.flip(x, axis=0) if rng.random() < 0.5 else x[:, ::-1]
+        return x + 1
