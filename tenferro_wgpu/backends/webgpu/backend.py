@@ -148,7 +148,7 @@ class WebGpuBackend(Observation, Reading):
 
     def _readable(self, tensor: Tensor) -> Tensor:
         """The tensor, or a copy of it, as one run of elements in a buffer."""
-        if type(tensor.handle) is Pending:
+        if isinstance(tensor.handle, Pending):
             self._resolve(tensor)
         if tensor.layout.is_contiguous:
             return tensor

@@ -21,16 +21,17 @@ from typing import Any
 from weakref import ref
 
 from tenferro_wgpu.backends.webgpu.expressions import Expression, Step
-from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending
+from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, PendingRows
 from tenferro_wgpu.backends.webgpu.fusion.programs import MOST_COST, Kind, Program, Token
 from tenferro_wgpu.backends.webgpu.fusion.running import MOST_PROGRAMS, Runner
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, launch_elementwise, plan_map
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
+from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import UnsupportedOperationError
 from tenferro_wgpu.layout import contiguous_layout
-from tenferro_wgpu.tensor import ShapeDtype, Tensor
+from tenferro_wgpu.tensor import ShapeDtype, Tensor, contiguous_spec
 
 __all__ = ["Fuser", "Pending"]
 
@@ -48,6 +49,7 @@ class Fuser(Runner):
         self._acquire, self._release = self._lock.acquire, self._lock.release
         #: Whether this thread is recording; true on entry only inside a finalizer or handler.
         self._recording = False
+        self._map_at_once = self.resolving(launch_elementwise)
         self._reduce_at_once = self.resolving(launch_reduction)
 
     def kernels(self, table: Mapping[str, Kernel]) -> dict[str, Kernel]:
@@ -66,26 +68,26 @@ class Fuser(Runner):
         outputs: tuple[ShapeDtype, ...],
     ) -> tuple[Tensor, ...]:
         """Record one element-wise primitive; raises what running it at once would raise."""
-        spec = outputs[0]
-        shape = spec.shape
+        shape = outputs[0].shape
         self._acquire()
-        try:
-            if self._recording or self._queue.needs_care or 0 in shape:
-                for operand in operands:
-                    if type(operand.handle) is Pending:
-                        self.resolve(operand)
-                return launch_elementwise(launcher, name, operands, params, outputs)
-            self._recording = True
-            try:
-                pending = None
-                while pending is None:
-                    group = self._open.get(shape) or self._begin(shape)
-                    pending = self._record(group, name, operands, spec)
-            finally:
-                self._recording = False
-        finally:
+        if self._recording or self._queue._suspicious:
             self._release()
-        return (Tensor(spec.dtype, contiguous_layout(shape), pending, launcher.backend),)
+            return self._map_at_once(launcher, name, operands, params, outputs)
+        self._recording = True
+        try:
+            if 0 not in shape:
+                made = None
+                while made is None:
+                    group = self._open.get(shape) or self._begin(shape)
+                    made = self._record(group, name, operands, outputs[0])
+                return (made,)
+        except BaseException:
+            self._undo()
+            raise
+        finally:
+            self._recording = False
+            self._release()
+        return self._map_at_once(launcher, name, operands, params, outputs)
 
     def defer_reduction(
         self,
@@ -96,149 +98,182 @@ class Fuser(Runner):
         outputs: tuple[ShapeDtype, ...],
     ) -> tuple[Tensor, ...]:
         """Record one reduction, or run it at once where it cannot be part of a group."""
-        spec = outputs[0]
-        pending = None
+        made = None
         with self._lock:
             if not (self._recording or self._queue.needs_care):
                 self._recording = True
                 try:
-                    pending = self._record_reduction(name, operands, tuple(params["axes"]), spec)
+                    made = self._record_reduction(
+                        name, operands[0], tuple(params["axes"]), outputs[0]
+                    )
+                except BaseException:
+                    self._undo()
+                    raise
                 finally:
                     self._recording = False
-        if pending is None:
+        if made is None:
             return self._reduce_at_once(launcher, name, operands, params, outputs)
-        return (Tensor(spec.dtype, contiguous_layout(spec.shape), pending, launcher.backend),)
+        return (made,)
 
     # ----- recording
 
     def _record(
-        self, group: Group, name: str, operands: tuple[Tensor, ...], spec: ShapeDtype
-    ) -> Pending | None:
+        self, group: Group, name: str, operands: tuple[Tensor, ...], output: ShapeDtype
+    ) -> Tensor | None:
         """Add one element-wise operation to a group; None where the group ended meanwhile."""
         program = group.program
         layout = group.layout
-        slots = group.slots
-        tokens: list[Token] = []
         leaves: list[Any] = []
+        key: list[Any] = [name]
         for operand in operands:
             handle = operand.handle
-            kind = type(handle)
+            kind = handle.__class__
+            if kind is Pending and handle.source is group and operand.layout is layout:
+                key.append(handle.slot)
+                continue
             if kind is Constant:
-                tokens.append(None)
+                key.append(operand.dtype)
                 leaves.append(handle)
                 continue
-            if kind is Pending:
-                if handle.group is group:
-                    wanted = program.row_layout if handle.is_row else layout
-                    if operand.layout is wanted or operand.layout == wanted:
-                        tokens.append(handle.slot)
+            if kind is not Buffer:
+                if handle.source is group:
+                    wanted = program.row_layout if kind is PendingRows else layout
+                    if operand.layout == wanted:
+                        key.append(handle.slot)
                         continue
-                elif handle.is_row and handle.group is not None:
-                    pending = self._record_rows(handle.group, name, operands, spec)
-                    if pending is not None:
-                        return pending
+                elif kind is PendingRows and handle.source.__class__ is Group:
+                    made = self._record_rows(handle.source, name, operands, output)
+                    if made is not None:
+                        return made
                 self.resolve(operand)  # which may end this very group
                 handle = operand.handle
-            known = slots.get(id(handle))
-            if known is not None and known[0] == operand.layout:
-                tokens.append(known[1])
-            elif leaves and leaves[-1] is handle and tokens[-1] == operand.layout:
-                tokens.append(program.count + len(leaves) - 1)  # x * x
+            spec = operand.spec
+            known = group.slots.get(id(handle))
+            if known is not None and known[0] is spec:
+                key.append(known[1])
+            elif leaves and leaves[-1] is handle and key[-1] is spec:
+                key.append(program.count + len(leaves) - 1)  # x * x
             else:
-                tokens.append(operand.layout)
+                key.append(spec)
                 leaves.append(handle)
-        key = (name, operands[-1].dtype, spec.dtype, *tokens)
-        longer = program.children.get(key)
+        if name == "cast":
+            key.append(output.dtype)
+        path = tuple(key)
+        longer = program.children.get(path)
         if longer is None:
-            longer = self._extend(program, key, name, tokens, operands, spec, "element")
-        return self._commit(group, program, longer, leaves, False)
+            tokens = key[1 : len(operands) + 1]
+            longer = self._extend(program, path, name, tokens, operands, output, "element")
+        if longer.is_full and program.length:
+            self._run(group)
+        if group.closed:
+            return None
+        pending = Pending(group, longer.count - 1)
+        if leaves:
+            return self._commit(group, program, longer, leaves, pending)
+        # The same, spelled out for the commonest case.
+        group.results.append(ref(pending))
+        group.program = longer
+        if group.done and pending.source is group:
+            return None
+        spec = longer.spec
+        return Tensor(spec.dtype, spec.layout, pending, self._launcher.backend, None, spec)
 
     def _record_rows(
-        self, group: Group, name: str, operands: tuple[Tensor, ...], spec: ShapeDtype
-    ) -> Pending | None:
+        self, group: Group, name: str, operands: tuple[Tensor, ...], output: ShapeDtype
+    ) -> Tensor | None:
         """Add an operation on rows to their group; None where it does not belong there."""
         program = group.program
         rows = contiguous_layout(program.row_shape).size
-        if group.closed or contiguous_layout(spec.shape).size != rows:
+        shape = output.shape
+        if group.closed or contiguous_layout(shape).size != rows:
             return None
         tokens: list[Token] = []
         leaves: list[Any] = []
         for operand in operands:
             handle = operand.handle
             if type(handle) is Constant:
-                tokens.append(None)
+                tokens.append(operand.dtype)
                 leaves.append(handle)
                 continue
             at = operand.layout
             if (
-                type(handle) is not Pending
-                or handle.group is not group
-                or not handle.is_row
+                type(handle) is not PendingRows
+                or handle.source is not group
                 or not (at.is_contiguous and at.offset == 0 and at.size == rows)
             ):
                 return None
             tokens.append(handle.slot)
-        key = ("rows", name, operands[-1].dtype, spec.dtype, *tokens)
-        longer = program.children.get(key)
+        path = ("rows", name, output.dtype, shape, *tokens)
+        longer = program.children.get(path)
         if longer is None:
-            longer = self._extend(program, key, name, tokens, operands, spec, "row")
-        return self._commit(group, program, longer, leaves, True)
+            longer = self._extend(program, path, name, tokens, operands, output, "row")
+        if longer.is_full:
+            self._run(group)
+            return None
+        pending = PendingRows(group, longer.count - 1)
+        return self._commit(group, program, longer, leaves, pending)
 
     def _record_reduction(
-        self, name: str, operands: tuple[Tensor, ...], axes: tuple[int, ...], spec: ShapeDtype
-    ) -> Pending | None:
+        self, name: str, operand: Tensor, axes: tuple[int, ...], output: ShapeDtype
+    ) -> Tensor | None:
         """Add a reduction to the group of its operand; None where it cannot wait."""
-        (operand,) = operands
         handle = operand.handle
         if not axes or operand.size == 0 or operand.dtype.kind not in "fiu":
             return None
-        token: Token = operand.layout
+        if isinstance(handle, Pending) and type(handle.source) is not Group:
+            self.resolve(operand)
+            handle = operand.handle
+        token: Token = operand.spec
         leaves: list[Any] = []
-        if type(handle) is Pending and handle.buffer is None:
-            group = handle.group
-            if group is None or handle.is_row or operand.layout != group.layout:
-                return None
-            token = handle.slot
-        elif type(handle) is Constant:
-            return None
-        else:
-            if type(handle) is Pending:
-                handle = operand.handle = handle.buffer
+        if type(handle) is Buffer:
             group = self._open.get(operand.shape) or self._begin(operand.shape)
             known = group.slots.get(id(handle))
-            if known is not None and known[0] == operand.layout:
+            if known is not None and known[0] is operand.spec:
                 token = known[1]
             else:
                 leaves.append(handle)
+        elif type(handle) is Pending and isinstance(handle.source, Group):
+            group = handle.source
+            token = handle.slot
+            if operand.layout != group.layout:
+                return None
+        else:
+            return None
         program = group.program
         if program.axes is not None and program.axes != axes:
             return None
-        key = (name, axes, operand.dtype, spec.dtype, token)
-        longer = program.children.get(key)
+        path = (name, axes, token)
+        longer = program.children.get(path)
         if longer is None:
-            longer = self._extend(program, key, name, [token], operands, spec, "reduction", axes)
-        return self._commit(group, program, longer, leaves, True)
-
-    def _commit(
-        self, group: Group, program: Program, longer: Program, leaves: list[Any], is_row: bool
-    ) -> Pending | None:
-        """Make `longer` the group's program; None where the group ends without it."""
+            longer = self._extend(
+                program, path, name, [token], (operand,), output, "reduction", axes
+            )
         if longer.is_full and program.length:
             self._run(group)
         if group.closed:
             return None
-        pending = Pending(group, longer.count - 1, is_row)
-        if leaves:
-            group.leaves[program.leaf_count :] = leaves
-        group.results[program.length :] = (ref(pending),)
+        pending = PendingRows(group, longer.count - 1)
+        return self._commit(group, program, longer, leaves, pending)
+
+    def _commit(
+        self, group: Group, program: Program, longer: Program, leaves: list[Any], pending: Pending
+    ) -> Tensor | None:
+        """Make `longer` the group's program; None where the group ends without it."""
+        group.results.append(ref(pending))
+        group.leaves += leaves
         group.program = longer
-        if leaves:
-            slots = group.slots
-            for leaf in longer.leaves:
-                if leaf.layout is not None:
-                    slots[id(leaves[leaf.slot - program.count])] = (leaf.layout, leaf.slot)
-        # A handler may have run the group between the look at it and the recording.
-        return None if group.ended_without(pending) else pending
+        for leaf in longer.leaves:
+            if leaf.spec is not None:
+                group.slots[id(leaves[leaf.slot - program.count])] = (leaf.spec, leaf.slot)
+        if group.done and pending.source is group:
+            return None  # a handler ran the group between the look at it and the recording
+        spec = longer.spec
+        return Tensor(spec.dtype, spec.layout, pending, self._launcher.backend, None, spec)
+
+    def _undo(self) -> None:
+        """Forget what an interrupted recording left in the lists of some group."""
+        for group in self._open.values():
+            group.undo()
 
     def _begin(self, shape: tuple[int, ...]) -> Group:
         """Open a group."""
@@ -287,7 +322,8 @@ class Fuser(Runner):
                 ) from error
         item = 4 * result.words
         launcher.check_bindable(contiguous_layout(spec.shape).size * item, name)
-        longer = program.extended(name, tokens, dialects, result, kind, axes)
+        found = contiguous_spec(spec)
+        longer = program.extended(name, tokens, dialects, result, found, kind, axes)
         held = max(2, MOST_HELD_BYTES // (contiguous_layout(program.shape).size * item))
         longer.is_full = longer.cost > MOST_COST or longer.buffer_count > min(
             self._most_buffers - 1, held

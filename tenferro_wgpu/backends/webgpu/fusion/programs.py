@@ -16,12 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.tensor import TensorSpec, tensor_spec
 
-#: What an operand is to a program: the number of an earlier value, the layout of a buffer that
-#: is new to the program, or None for a new constant.
-Token: TypeAlias = "int | Layout | None"
+#: What an operand is to a program: the number of an earlier value, the spec of a buffer that is
+#: new to the program, or the dtype of a new constant.
+Token: TypeAlias = "int | TensorSpec | np.dtype[Any]"
 #: What an operation makes and from what: elements, rows of elements, or rows of rows.
 Kind: TypeAlias = Literal["element", "reduction", "row"]
 
@@ -37,11 +40,16 @@ MOST_COST = 128
 
 @dataclass(frozen=True)
 class Leaf:
-    """An operand from outside: value `slot`, a buffer walked by `layout` or (None) a constant."""
+    """An operand from outside: value `slot`, a buffer with a `spec` or (None) a constant."""
 
     slot: int
-    layout: Layout | None
+    spec: TensorSpec | None
     dialect: str
+
+    @property
+    def layout(self) -> Layout | None:
+        """How a buffer is walked."""
+        return None if self.spec is None else self.spec.layout
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,7 @@ class Program:
         shape: the index space of elements.
         axes: what reductions of the program reduce; None before the first.
         row_shape: the index space of rows, and row_layout how they are spread over `shape`.
+        spec: dtype and layout of the last result, as its tensors have them.
         operation: the last one, and leaves the operands that came with it.
         count: values so far, operands and results alike.
         leaf_count: operands so far; buffer_count: those of them that are buffers.
@@ -99,6 +108,7 @@ class Program:
         "row_layout",
         "row_shape",
         "shape",
+        "spec",
     )
 
     def __init__(self, shape: tuple[int, ...], parent: Program | None = None) -> None:
@@ -110,6 +120,7 @@ class Program:
         self.children: dict[tuple[Any, ...], Program] = {}
         self.plans: dict[tuple[int, ...], Any] = {}
         self.operation: Operation | None = None
+        self.spec: TensorSpec = tensor_spec(np.dtype(np.float32), contiguous_layout(shape))
         self.leaves: tuple[Leaf, ...] = ()
         self.count = self.leaf_count = self.buffer_count = self.length = self.cost = 0
         self.is_full = False
@@ -120,6 +131,7 @@ class Program:
         tokens: Sequence[Token],
         operands: Sequence[Dialect],
         result: Dialect,
+        spec: TensorSpec,
         kind: Kind,
         axes: tuple[int, ...] | None,
     ) -> Program:
@@ -131,16 +143,18 @@ class Program:
             if isinstance(token, int):
                 arguments.append(token)
                 continue
-            leaves.append(Leaf(slot, token, dialect.name))
+            spec_of = token if isinstance(token, TensorSpec) else None
+            leaves.append(Leaf(slot, spec_of, dialect.name))
             arguments.append(slot)
             slot += 1
         taken = tuple([each.name for each in operands])
         operation = Operation(slot, name, tuple(arguments), taken, result.name, kind)
         longer.operation = operation
+        longer.spec = spec
         longer.leaves = tuple(leaves)
         longer.count = slot + 1
         longer.leaf_count = self.leaf_count + len(leaves)
-        longer.buffer_count = self.buffer_count + sum(leaf.layout is not None for leaf in leaves)
+        longer.buffer_count = self.buffer_count + sum(leaf.spec is not None for leaf in leaves)
         longer.length = self.length + 1
         longer.cost = self.cost + operation.cost
         if kind == "reduction" and self.axes is None:

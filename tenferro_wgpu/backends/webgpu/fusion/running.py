@@ -58,13 +58,13 @@ class Runner:
         Raises the error that kept it from being computed, or what computing raises.
         """
         pending = tensor.handle
-        if pending.buffer is None:
+        if type(pending.source) is Group:
             with self._lock:
-                if pending.group is not None:
-                    self._run(pending.group)
-            if pending.error is not None:
-                raise fresh(pending.error)
-        tensor.handle = pending.buffer
+                if type(pending.source) is Group:
+                    self._run(pending.source)
+        if isinstance(pending.source, TenferroError):
+            raise fresh(pending.source)
+        tensor.handle = pending.source
 
     def resolving(self, kernel: Kernel) -> Kernel:
         """A launch function that gets buffers where its operands are pending."""
@@ -77,7 +77,7 @@ class Runner:
             outputs: tuple[ShapeDtype, ...],
         ) -> tuple[Tensor, ...]:
             for operand in operands:
-                if type(operand.handle) is Pending:
+                if isinstance(operand.handle, Pending):
                     self.resolve(operand)
             try:
                 return kernel(launcher, name, operands, params, outputs)
@@ -121,9 +121,7 @@ class Runner:
             values: dict[int, Any] = dict(zip(plan.leaves, group.leaves, strict=False))
             errors = self._compute(plan, values)
             for pending in wanted:
-                pending.buffer = values.get(pending.slot)
-                pending.error = errors.get(pending.slot)
-                pending.group = None
+                pending.source = errors.get(pending.slot) or values[pending.slot]
         self._count(group, len(wanted))
 
     def _count(self, group: Group, wanted: int) -> None:
