@@ -9,7 +9,6 @@ program alone, and it never recurses.  No backend is named here.
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 from ..errors import MissingRuleError
 from ..ops.calling import project
 from ..ops.elementwise import add
-from ..ops.primitive import Primitive
+from ..ops.primitive import Primitive, Rule
 from ..ops.reduction import sum as sum_over
 from ..ops.structural import reshape
 from ..ops.value import Value
@@ -57,7 +56,7 @@ class Node:
         primitive: Primitive | None,
         params: Mapping[str, Any],
         parents: tuple[Parent, ...],
-        saved: tuple[Sequence[Any], ...],
+        saved: Sequence[Sequence[Any]],
         outputs: Sequence[ShapeDtype],
     ) -> None:
         self.sequence = next(_sequence)
@@ -66,12 +65,8 @@ class Node:
         self.parents = parents
         self.saved = saved
         self.outputs = outputs
-        #: Weak references to the user tensors of the outputs; filled by `attach`.
+        #: Weak references to the user tensors of the outputs; whoever makes these fills it.
         self.tensors: list[weakref.ref[Any] | None] = [None] * len(outputs)
-
-    def attach(self, index: int, tensor: Any) -> None:
-        """Remember, weakly, the user tensor that shows output `index`."""
-        self.tensors[index] = weakref.ref(tensor)
 
 
 def leaf(aval: ShapeDtype) -> Node:
@@ -100,26 +95,27 @@ def record(
         likes = tuple([ShapeDtype(x.shape, x.dtype) for x in inputs])
         return Node(primitive, params, parents, (likes,), avals)
     active = False
-    saved: list[Sequence[Any]] = []
+    saved = [NOTHING] * len(parents)
     for position, parent in enumerate(parents):
+        if parent is None:
+            continue
         rule = rules[position]
-        if parent is None or rule is None:
-            saved.append(NOTHING)
-            if parent is not None:
-                parents = (*parents[:position], None, *parents[position + 1 :])
+        if rule is None:
+            parents = (*parents[:position], None, *parents[position + 1 :])
             continue
         active = True
-        if not rule.residuals:
-            saved.append(NOTHING)
-            continue
-        kept = []
-        for source, keeps_value in rule.residuals:
-            residual = outputs[0] if source < 0 else inputs[source]
-            kept.append(
-                keep(residual) if keeps_value else ShapeDtype(residual.shape, residual.dtype)
-            )
-        saved.append(kept)
-    return Node(primitive, params, parents, tuple(saved), avals) if active else None
+        if rule.only_value is not None:  # the commonest case, spelled out
+            source = rule.only_value
+            saved[position] = (keep(outputs[0] if source < 0 else inputs[source]),)
+        elif rule.residuals:
+            kept = []
+            for source, keeps_value in rule.residuals:
+                residual = outputs[0] if source < 0 else inputs[source]
+                kept.append(
+                    keep(residual) if keeps_value else ShapeDtype(residual.shape, residual.dtype)
+                )
+            saved[position] = tuple(kept)
+    return Node(primitive, params, parents, saved, avals) if active else None
 
 
 def sum_to_shape(g: Value, shape: tuple[int, ...]) -> Value:
@@ -138,26 +134,34 @@ def sum_to_shape(g: Value, shape: tuple[int, ...]) -> Value:
 
 def has_live_tensor(node: Node) -> bool:
     """Whether a user tensor of one of the node's outputs is alive."""
-    return any(reference is not None and reference() is not None for reference in node.tensors)
+    for reference in node.tensors:  # noqa: SIM110 - a generator would cost twice as much
+        if reference is not None and reference() is not None:
+            return True
+    return False
 
 
-def _nodes_to_visit(root: Node, wanted: Callable[[Node], bool]) -> set[int]:
-    """Sequences of the nodes through which a cotangent reaches something wanted."""
+def _nodes_to_visit(root: Node, wanted: Callable[[Node], bool]) -> dict[int, Node]:
+    """The nodes through which a cotangent reaches something wanted, oldest first, by sequence."""
     found: dict[int, Node] = {root.sequence: root}
     pending = [root]
     while pending:
         for parent in pending.pop().parents:
-            if parent is not None and parent[0].sequence not in found:
-                found[parent[0].sequence] = parent[0]
-                pending.append(parent[0])
-    needed: set[int] = set()
+            if parent is not None:
+                source = parent[0]
+                if source.sequence not in found:
+                    found[source.sequence] = source
+                    pending.append(source)
+    needed: dict[int, Node] = {}
     # Parents come before their children in recording order.
     for sequence in sorted(found):
         node = found[sequence]
-        if wanted(node) or any(
-            parent is not None and parent[0].sequence in needed for parent in node.parents
-        ):
-            needed.add(sequence)
+        for parent in node.parents:
+            if parent is not None and parent[0].sequence in needed:
+                needed[sequence] = node
+                break
+        else:
+            if wanted(node):
+                needed[sequence] = node
     return needed
 
 
@@ -177,62 +181,67 @@ def reverse_sweep(
     operation, and MissingRuleError.
     """
     needed = _nodes_to_visit(root, wanted)
+    needed[root.sequence] = root
     cotangents: dict[int, list[Value | None]] = {root.sequence: [None] * len(root.outputs)}
     cotangents[root.sequence][index] = seed
-    queue: list[tuple[int, Node]] = [(-root.sequence, root)]
-    while queue:
-        _, node = heapq.heappop(queue)
-        arrived = cotangents.pop(node.sequence)
+    for sequence in reversed(needed):
+        arrived = cotangents.pop(sequence, None)
+        if arrived is None:
+            continue
+        node = needed[sequence]
         for position, cotangent in enumerate(arrived):
             if cotangent is not None:
                 visit(node, position, cotangent)
-        if node.primitive is None:
+        primitive = node.primitive
+        if primitive is None:
             continue
         for position, parent in enumerate(node.parents):
-            if parent is None or parent[0].sequence not in needed:
+            if parent is None:
                 continue
             source, output = parent
+            if source.sequence not in needed:
+                continue
             try:
-                g = _pull_back(node, position, arrived, lift)
+                g = _pull_back(node, primitive, position, arrived, lift)
                 if g is None:
                     continue
-                g = _fit(g, source.outputs[output])
+                aval = source.outputs[output]
+                if g.dtype is not aval.dtype:
+                    g = project(g, aval.dtype)
+                if g.shape != aval.shape:  # rules ignore broadcasting
+                    g = sum_to_shape(g, aval.shape)
                 slots = cotangents.get(source.sequence)
                 if slots is None:
                     cotangents[source.sequence] = slots = [None] * len(source.outputs)
-                    heapq.heappush(queue, (-source.sequence, source))
                 existing = slots[output]
                 slots[output] = g if existing is None else add(existing, g)
             except Exception as error:
-                error.add_note(f"while differentiating {node.primitive.name} (vjp)")
+                error.add_note(f"while differentiating {primitive.name} (vjp)")
                 raise
 
 
-def _fit(g: Value, aval: ShapeDtype) -> Value:
-    """A cotangent in the dtype and shape of what it belongs to (rules ignore broadcasting)."""
-    if g.dtype is not aval.dtype:
-        g = project(g, aval.dtype)
-    return g if g.shape == aval.shape else sum_to_shape(g, aval.shape)
-
-
 def _pull_back(
-    node: Node, position: int, arrived: list[Value | None], lift: Callable[[Any], Any]
+    node: Node,
+    primitive: Primitive,
+    position: int,
+    arrived: list[Value | None],
+    lift: Callable[[Any], Any],
 ) -> Value | None:
     """The cotangent of one input of a node from the cotangents of its outputs."""
-    primitive = node.primitive
-    assert primitive is not None
     g: Any = arrived[0] if len(arrived) == 1 else tuple(arrived)
     if primitive.variadic:
         result: Value | None = primitive.vjp(g, position, node.saved[0], **node.params)
         return result
-    rule = primitive.vjp[position]
+    rule: Rule | None = primitive.vjp[position]
     if rule is None:
         raise MissingRuleError(primitive.name, "vjp")
-    saved = [
-        residual if isinstance(residual, ShapeDtype) else lift(residual)
-        for residual in node.saved[position]
-    ]
-    pulled: Value | None = rule(g, saved, node.params)
+    saved = node.saved[position]
+    pulled: Value | None
+    if rule.only_value is not None and not rule.params:
+        pulled = rule.function(g, lift(saved[0]))
+    else:
+        values = [kept if isinstance(kept, ShapeDtype) else lift(kept) for kept in saved]
+        pulled = rule(g, values, node.params)
     return pulled
 
 

@@ -288,8 +288,17 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
             raise RuntimeClosedError(primitive.name)
         if primitive.view is not None:
             return (self._view(primitive, tensors[0], params),)
-        with self._lock:
+        lock = self._lock
+        # What `with` does at half its cost.  Inside `try`, because an interrupt may come as soon
+        # as the lock is ours; one that comes while we wait for it finds nothing to release.
+        try:
+            lock.acquire()
             outputs = self.backend.execute(primitive, tensors, params, avals)
+        finally:
+            try:  # noqa: SIM105 - `suppress` would cost what this saves
+                lock.release()
+            except RuntimeError:
+                pass
         if self._observers:
             for observe in self._observers:
                 observe(primitive, tensors, outputs)
@@ -321,19 +330,29 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         outputs: Sequence[Tensor],
         avals: tuple[ShapeDtype, ...],
     ) -> tuple[Value, ...]:
-        parents = tuple([None if x.node is None else (x.node, x.output_index) for x in inputs])
+        parents: tuple[tape.Parent, ...]
+        if len(inputs) == 2:  # without a loop, the commonest case
+            x, y = inputs
+            parents = (
+                None if x.node is None else (x.node, x.output_index),
+                None if y.node is None else (y.node, y.output_index),
+            )
+        else:
+            parents = tuple([None if x.node is None else (x.node, x.output_index) for x in inputs])
         # Residuals are concrete tensors, never a user's: that one's slot must be free to die.
         node = tape.record(primitive, params, parents, tensors, outputs, avals, self._keep)
         if node is None:
             return tuple([EagerTensor(self, tensor) for tensor in outputs])
         self._nodes.add(node)
+        if len(outputs) == 1:
+            return (make_tensor(self, outputs[0], node),)
         return tuple(
             [make_tensor(self, tensor, node, index) for index, tensor in enumerate(outputs)]
         )
 
     def _keep(self, tensor: Tensor) -> Tensor:
         """A residual; compacted where a small view would keep a large buffer alive."""
-        small = tensor.size * COMPACT_BELOW < tensor.buffer_size
+        small = tensor.layout.size * COMPACT_BELOW < tensor.buffer_size
         return self.compact(tensor) if small else tensor
 
 

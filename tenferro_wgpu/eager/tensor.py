@@ -6,6 +6,7 @@ Operators and methods come from `ops.operators`; what leaves the runtime as host
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -333,7 +334,7 @@ def make_tensor(
 def _attach(made: EagerTensor, node: tape.Node, index: int) -> None:
     made.node = node
     made.output_index = index
-    node.attach(index, made)
+    node.tensors[index] = weakref.ref(made)
     if node.primitive is None:
         made.interpreter._slots.register(node.sequence, made)
 

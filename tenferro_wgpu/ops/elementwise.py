@@ -318,7 +318,7 @@ def conj(x: Any, /) -> Any:
     >>> tw.conj(x) is x
     True
     """
-    value = lift("conj", x)
+    value = x if isinstance(x, Value) else lift("conj", x)
     return apply(_conj, value) if value.dtype.kind == "c" else value
 
 

@@ -46,7 +46,7 @@ class Rule:
     uses and what the tape saves cannot disagree.
     """
 
-    __slots__ = ("function", "params", "residuals")
+    __slots__ = ("function", "only_value", "params", "residuals")
 
     function: Callable[..., Any]
     #: (position, keeps_value): position indexes the arguments, -1 is the result.
@@ -67,6 +67,10 @@ class Rule:
             residuals.append((position, name == parameter.name))
         self.residuals = tuple(residuals)
         self.params = tuple(params)
+        #: The position of the one residual, if there is only one and its value is kept.
+        self.only_value: int | None = None
+        if len(residuals) == 1 and residuals[0][1]:
+            self.only_value = residuals[0][0]
 
     def __call__(self, g: Any, saved: Sequence[Any], params: Mapping[str, Any]) -> Any:
         """Evaluate the rule for cotangent or tangent `g`."""
