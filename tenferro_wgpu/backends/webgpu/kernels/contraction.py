@@ -155,7 +155,7 @@ def _in_matrix_order(
 def planned(launcher: Launcher, work: Matrices, T: Dialect) -> ContractionPlan:
     """The plan of a product with the tile chosen for it."""
     tile = tile_table(launcher).choose(work.size, T.name, T.words, work.contiguous_k)
-    return plan_contraction(work, tile, T.words == 1)
+    return plan_contraction(work, tile, packable=not T.storage.startswith("vec"))
 
 
 def prepare(

@@ -24,7 +24,7 @@ GRID = 8
 WORKGROUP_MEMORY = 16384
 #: What a shared row of x or column of y is worth loading for: below, tiles are rows or columns.
 SHORTEST_SIDE = 4
-#: Extents along M and N from which a subgroup's tile is full enough.
+#: Extents along M and N above which a subgroup's tile beats one of 8 x 8 in registers.
 SUBGROUP_SIDE = 8
 #: Extents along M and N from which tiles in workgroup memory pay.
 WORKGROUP_SIDE = 16
@@ -109,9 +109,9 @@ WORKGROUP_TILES: dict[AdapterKind, tuple[Tile, ...]] = {
 #: Workgroups that keep a device busy: smaller tiles where a larger one would make fewer.
 BUSY_WORKGROUPS: dict[AdapterKind, int] = {"discrete": 128, "integrated": 32, "cpu": 4}
 #: Rows and columns per lane of a subgroup's tile, the largest first.
-SUBGROUP_TILES = ((16, 8), (16, 4), (8, 4))
+SUBGROUP_TILES = ((16, 8), (16, 4))
 #: Largest register tile by dialect; 64-bit integers are pairs of words.
-LARGEST_SIDE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 4, "i64s": 2}
+LARGEST_SIDE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 8, "i64s": 4}
 
 
 @dataclass
@@ -148,9 +148,9 @@ class TileTable:
             return aligned_tile(size)
         shorter = min(size.m, size.n)
         if self.adapter.kind == "cpu":
-            if shorter >= SUBGROUP_SIDE:
+            if shorter > SUBGROUP_SIDE:
                 for tile in self.subgroup_tiles(dialect):
-                    if _filled(tile, size) or tile.block[0] == SUBGROUP_SIDE:
+                    if _filled(tile, size):
                         return tile
         elif shorter >= WORKGROUP_SIDE:
             usable = [
@@ -171,10 +171,9 @@ class TileTable:
         lanes = self.adapter.lanes
         if lanes not in (4, 8, 16) or dialect not in ("f32", "i32", "u32", "f64n"):
             return ()
-        smaller = SUBGROUP_TILES[1:] if dialect == "f64n" else SUBGROUP_TILES
         return tuple(
             Tile("subgroup", rows, columns, 1, lanes)
-            for rows, columns in smaller
+            for rows, columns in SUBGROUP_TILES
             if rows % lanes == 0
         )
 
