@@ -11,17 +11,25 @@ endif
 # Options of the two programs a person runs: make demo DEMO="--image photo.jpg"
 DEMO ?=
 BENCH ?=
+# Where the libraries are that `make bench-peers` and the like compare with; empty: a cache folder
+PEERS ?=
+PEERS_OPTION = $(if $(PEERS),--peers $(PEERS))
 # Options of pytest: make test PYTEST="-k matmul"
 PYTEST ?=
 WORKERS ?= 2
 
-.PHONY: demo test lint unit wheel-check bench docs clean help
+.PHONY: demo test lint unit wheel-check docs clean help \
+	bench bench-peers bench-targets bench-scaling bench-table
 
 help:
 	@echo "make demo    restore a photograph on the best device here (options: DEMO=\"--steps 50\")"
 	@echo "make test    formatting, lint, types, the wheel, and the tests on every adapter"
 	@echo "make lint    formatting, lint and types alone"
-	@echo "make bench   host cost per operation, and whole workloads against NumPy"
+	@echo "make bench   host cost per operation, transfers, and whole workloads against NumPy"
+	@echo "     bench-peers    the workloads in other libraries too, which it installs (PEERS=folder)"
+	@echo "     bench-targets  every target of this library's speed: ours, the reference, met or not"
+	@echo "     bench-scaling  time against size and op count: writes docs/scaling.md and its plot"
+	@echo "     bench-table    measures with the peers; writes the README's table and its plot"
 	@echo "make docs    the documentation site, in docs/_build/html"
 	@echo "make clean   removes .venv and everything built"
 
@@ -47,6 +55,24 @@ unit: $(VENV)/.with-test
 bench: $(VENV)/.with-bench
 	bash scripts/ensure_vulkan.sh
 	$(PYTHON_IN_VENV) -m benchmarks $(BENCH)
+
+# Nothing of the other libraries enters .venv; the targets below work without them as well.
+bench-peers: $(VENV)/.with-bench
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) -m benchmarks setup-peers $(PEERS_OPTION)
+	$(PYTHON_IN_VENV) -m benchmarks run --only workloads --peers $(PEERS) $(BENCH)
+
+bench-targets: $(VENV)/.with-bench
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) -m benchmarks targets $(PEERS_OPTION) $(BENCH)
+
+bench-scaling: $(VENV)/.with-bench
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) -m benchmarks scaling --page $(BENCH)
+
+bench-table: $(VENV)/.with-bench
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) -m benchmarks table $(PEERS_OPTION) $(BENCH)
 
 docs: $(VENV)/.with-docs
 	$(PYTHON_IN_VENV) -m sphinx -W -b html docs docs/_build/html

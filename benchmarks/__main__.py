@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: what an operation costs the host, and whole workloads against others.
+"""`python -m benchmarks`: what an operation and a transfer cost, and workloads against others.
 
 Options and output alone; what is measured, and how, is in the modules beside it.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 import tenferro_wgpu as tw
 
-from . import candidates, host_cost, report
+from . import candidates, host_cost, report, transfers
 from .measure import Measurement, Pace
 from .workloads import SCALES, catalogue
 
@@ -42,15 +42,17 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measures what a queued operation costs the host, and whole workloads "
-        "against NumPy and other libraries.",
+        description="Measures what a queued operation costs the host, transfers, and whole "
+        "workloads against NumPy and other libraries.",
     )
     commands = parser.add_subparsers(dest="command", metavar="command")
     run = commands.add_parser("run", help="the tables (the default)")
     run.add_argument(
         "--backends", default="webgpu,cuda,cpu", help="of the host cost (default: %(default)s)"
     )
-    run.add_argument("--only", choices=("host-cost", "workloads"), help="one of the two parts")
+    run.add_argument(
+        "--only", choices=("host-cost", "transfers", "workloads"), help="one of the parts"
+    )
     run.add_argument(
         "--operations", type=int, default=512, help="operations per round of the host cost"
     )
@@ -92,12 +94,16 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     found: dict[str, Any] = {}
-    if options.only != "workloads":
+    if options.only in (None, "host-cost"):
         names = options.backends.split(",")
         rows = host_cost.run(names, options.operations, options.rounds)
         print(host_cost.as_text(rows) + "\n", flush=True)
         found["rows"] = [asdict(row) for row in rows]
-    if options.only != "host-cost":
+    if options.only in (None, "transfers"):
+        moved = transfers.run(options.rounds)
+        print(transfers.as_text(moved) + "\n", flush=True)
+        found["transfers"] = [asdict(row) for row in moved]
+    if options.only in (None, "workloads"):
         measured = measure(options, options.peers)
         print(report.as_text(measured))
         found |= measured

@@ -168,10 +168,13 @@ class Measurement:
         result = np.fromfile(output, dtype=np.float64)
         if reference is None:
             return result
-        limit = workload.tolerance * max(float(np.abs(reference).max()), 1e-30)
-        # Not "error > limit": a NaN must not pass.
-        if result.shape != reference.shape or not np.abs(result - reference).max() <= limit:
-            raise WorkerFailed("wrong result")
+        if result.shape != reference.shape:
+            raise WorkerFailed(f"wrong result: {result.size} numbers for {reference.size}")
+        largest = max(float(np.abs(reference).max()), 1e-30)
+        error = float(np.abs(result - reference).max()) / largest
+        # Not "error > tolerance": a NaN must not pass.
+        if not error <= workload.tolerance:
+            raise WorkerFailed(f"wrong result: it differs by {error:.2g} of the largest number")
         return result
 
     def _rounds(self, workload: Workload, workers: list[Worker]) -> dict[Worker, Cell]:

@@ -32,12 +32,13 @@ class UnsupportedProgram(WorkerFailed):
 
 
 class Worker:
-    """One candidate's process; `version` and `device` are what it says of itself."""
+    """One candidate's process; `version`, `device` and `details` are what it says of itself."""
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
         self.version = ""
         self.device = ""
+        self.details: dict[str, str] = {}
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._process: subprocess.Popen[str] | None = None
         # Open as long as the worker lives, which is longer than this function.
@@ -72,6 +73,7 @@ class Worker:
         ).start()
         ready = self._reply(START_SECONDS)
         self.version, self.device = ready.get("version", ""), ready.get("device", "")
+        self.details = ready.get("details", {})
 
     def ask(self, seconds: float, **request: Any) -> dict[str, Any]:
         """Send one request and return its reply.

@@ -160,6 +160,7 @@ def main() -> None:
         read=_read,
         wait=lambda result: runtime.synchronize(),
         counters=lambda: counters(runtime),
+        details={"float64": runtime.backend.capabilities().dtypes["float64"]},
     )
 
 

@@ -108,6 +108,7 @@ def serve(
     read: Callable[[Any], Any],
     wait: Callable[[Any], None] = lambda result: None,
     counters: Callable[[], dict[str, float]] = dict,
+    details: Mapping[str, str] | None = None,
 ) -> None:
     """Answer requests on stdin until "quit" or its end.
 
@@ -117,6 +118,7 @@ def serve(
         read: a step's result as numbers or arrays, for the comparison.
         wait: returns when the device has finished a step's result.
         counters: what the library counts, for the differences over a round.
+        details: whatever else the driver may want to know.
     """
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     # Whatever a library prints must not mix with the replies.
@@ -126,7 +128,7 @@ def serve(
         replies.write(json.dumps(reply) + "\n")
 
     session = _Session(programs, wait, read, counters)
-    answer({"reply": "ready", "version": version, "device": device})
+    answer({"reply": "ready", "version": version, "device": device, "details": details or {}})
     for line in sys.stdin:
         request = json.loads(line)
         if request["do"] == "quit":

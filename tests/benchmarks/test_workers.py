@@ -51,9 +51,12 @@ def test_a_peer_is_timed_whatever_it_prints(tmp_path: Path) -> None:
     [
         ("raise Unsupported('no such thing')", "no such thing"),
         ("raise ValueError('bad\\nnews')", "failed: ValueError: bad"),
-        ("return lambda: x", "failed: wrong result"),
-        ("return lambda: x[:2]", "failed: wrong result"),
-        ("return lambda: x * float('nan')", "failed: wrong result"),
+        ("return lambda: x", "failed: wrong result: it differs by 0.75 of the largest number"),
+        ("return lambda: x[:2]", "failed: wrong result: 2 numbers for 4"),
+        (
+            "return lambda: x * float('nan')",
+            "failed: wrong result: it differs by nan of the largest number",
+        ),
         ("import os; os._exit(3)", "failed: exit status 3"),
         ("import os; os.kill(os.getpid(), 9)", "failed: ended by signal 9"),
     ],
