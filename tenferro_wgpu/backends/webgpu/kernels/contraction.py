@@ -37,6 +37,10 @@ from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 __all__ = ["launch_contraction", "tile_table"]
 
+#: Instructions of an expression, over all elements of a tile, that are written out; beyond, a loop
+#: runs over the tile, since what is written out must be compiled.
+MOST_UNROLLED = 256
+
 _tables: WeakKeyDictionary[Any, TileTable] = WeakKeyDictionary()
 
 
@@ -51,13 +55,16 @@ def tile_table(launcher: Launcher) -> TileTable:
 
 @dataclass(frozen=True)
 class Epilogue:
-    """An expression of the product as the template sees it; see shaders/matmul/product.wgsl.j2."""
+    """An expression of the product as the template sees it; see shaders/matmul/product.wgsl.j2.
+
+    `weight` is about how many instructions the expression takes, `words` the params of its leaves.
+    """
 
     key: Any = None
     leaves: tuple[tuple[str, Dialect, int, int], ...] = ()
     results: tuple[tuple[int, Dialect, int], ...] = ()
     statements: tuple[str, ...] = ()
-    unrolled: bool = True
+    weight: int = 0
     words: tuple[int, ...] = ()
 
 
@@ -178,7 +185,8 @@ def prepare(
             "x_order": plan.x_order, "y_order": plan.y_order,
             "packed_store": epilogue is None and _stores_fours(plan),
             "leaves": after.leaves, "results": after.results,
-            "statements": after.statements, "unrolled": after.unrolled,
+            "statements": after.statements,
+            "unrolled": after.weight * tile.rows * tile.columns <= MOST_UNROLLED,
             "workgroup_size": tile.workgroup_size,
         }  # fmt: skip
         bindings: tuple[Access, ...] = accesses(bound, len(after.results))
