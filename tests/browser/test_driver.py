@@ -188,6 +188,24 @@ found = await asyncio.gather(*[queue.read_async(buffer, 0, 4000) for buffer in b
 """) == [[float(index)] for index in range(12)]
 
 
+def test_many_ranges_share_staging_buffers_of_a_limited_size(run):
+    assert run("""
+from tenferro_wgpu.backends.webgpu.drivers import browser_driver
+queue = open_queue()
+arrays = [np.arange(n, dtype=np.float32) + n for n in (1, 70, 3, 4000, 2, 5000, 1)]
+buffers = [queue.upload(each) for each in arrays]
+twice = [add(queue, each, each, one.size) for each, one in zip(buffers, arrays)]
+ranges = [(each, 0, one.nbytes) for each, one in zip(twice, arrays)]
+right = []
+for limit in (64 << 20, 16384, 4):
+    browser_driver.STAGING_BYTES = limit
+    found = [each.view(np.float32) for each in queue.read_many(ranges)]
+    right.append(all((got == 2 * one).all() for got, one in zip(found, arrays)))
+browser_driver.STAGING_BYTES = 64 << 20
+right
+""") == [True, True, True]
+
+
 def test_a_profiled_batch_runs_without_durations(run):
     assert run("""
 queue = open_queue()

@@ -316,7 +316,8 @@
     async beginRead(words, params, ranges) {
       let size = 0;
       for (let at = 2; at < ranges.length; at += 3) size += ranges[at];
-      const staging = this.takeStaging(Math.max(256, 2 ** Math.ceil(Math.log2(size))));
+      const stagingSize = Math.max(256, 2 ** Math.ceil(Math.log2(size)));
+      const staging = this.takeStaging(Math.min(stagingSize, this.device.limits.maxBufferSize));
       this.submit(words, params, (encoder) => {
         let target = 0;
         for (let at = 0; at < ranges.length; at += 3) {

@@ -42,6 +42,9 @@ __all__ = ["ENABLE", "BrowserDriver", "wait_for"]
 
 T = TypeVar("T")
 
+#: Bytes that share a staging buffer; a larger request has one of its own.
+STAGING_BYTES = 64 << 20
+
 #: The `enable` line that a browser wants for a feature a module uses.
 ENABLE = {"shader-f16": "enable f16;", "subgroups": "enable subgroups;"}
 
@@ -76,7 +79,7 @@ class _Numbered:
 
 
 class _Read:
-    """A read under way: the promise of its mapped bytes and the sizes to cut them into."""
+    """Part of a read under way: the promise of its mapped bytes and the sizes to cut them into."""
 
     __slots__ = ("promise", "sizes")
 
@@ -165,8 +168,18 @@ class BrowserDriver:
                 raise BatchRejectedError(str(error)) from error
         self._tidy()
 
-    def begin_read(self, commands: Sequence[Command], requests: Sequence[ReadRequest]) -> _Read:
+    def begin_read(
+        self, commands: Sequence[Command], requests: Sequence[ReadRequest]
+    ) -> list[_Read]:
+        """Small requests share a staging buffer; all parts are under way at once."""
         self._check_alive("read")
+        parts: list[_Read] = []
+        for group in _groups(requests):
+            parts.append(self._begin_part(() if parts else commands, group))
+        self._tidy()
+        return parts
+
+    def _begin_part(self, commands: Sequence[Command], requests: Sequence[ReadRequest]) -> _Read:
         words, params = self._pack(commands)
         if commands.__class__ is Batch:
             commands.sent = True
@@ -175,21 +188,26 @@ class BrowserDriver:
             promise = self._device.beginRead(words, params, to_js(ranges))
         except JsException as error:
             raise BatchRejectedError(str(error)) from error
-        self._tidy()
         return _Read(promise, [one.nbytes for one in requests])
 
-    def finish_read(self, token: _Read) -> list[np.ndarray[Any, Any]]:
+    def finish_read(self, token: list[_Read]) -> list[np.ndarray[Any, Any]]:
         return wait_for(self.finish_read_async(token), "read", "await tensor.numpy_async()")
 
-    async def finish_read_async(self, token: _Read) -> list[np.ndarray[Any, Any]]:
+    async def finish_read_async(self, token: list[_Read]) -> list[np.ndarray[Any, Any]]:
+        arrays = []
+        for part in token:
+            arrays += await self._finish_part(part)
+        return arrays
+
+    async def _finish_part(self, part: _Read) -> list[np.ndarray[Any, Any]]:
         try:
-            number = await token.promise
+            number = await part.promise
         except JsException as error:
             self._check_alive("read")
             raise DeviceLostError("read", str(error)) from error
         try:
             self._collect_problems("read")
-            arrays = [np.empty(size, np.uint8) for size in token.sizes]
+            arrays = [np.empty(size, np.uint8) for size in part.sizes]
             offset = 0
             for one in arrays if number else ():
                 self._device.copyRead(number, offset, one)
@@ -295,6 +313,19 @@ class BrowserDriver:
         if error is not None:
             raise error
         self._late.extend(messages)
+
+
+def _groups(requests: Sequence[ReadRequest]) -> list[list[ReadRequest]]:
+    """The requests in order, as many together as one staging buffer takes."""
+    groups: list[list[ReadRequest]] = []
+    room = -1
+    for request in requests:
+        room -= request.nbytes
+        if room < 0:
+            groups.append([])
+            room = STAGING_BYTES - request.nbytes
+        groups[-1].append(request)
+    return groups
 
 
 def _drain(numbers: deque[int]) -> list[int]:

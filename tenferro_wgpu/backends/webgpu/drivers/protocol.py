@@ -207,11 +207,12 @@ class Driver(Protocol):
         """
 
     def begin_read(self, commands: Sequence[Command], requests: Sequence[ReadRequest]) -> Any:
-        """Submit ``commands`` and, in the same submission, copies of ``requests`` into staging
-        buffers.  Does not wait; returns a token for ``finish_read``.  Raises as ``submit``.
+        """Submit ``commands`` and, in the same submission, copies of ``requests`` (at least one)
+        into staging buffers.  Does not wait; returns a token for ``finish_read``.  Raises as
+        ``submit``.
 
-        A large request may be copied piece by piece until it is finished: the caller keeps the
-        buffer alive, and its content does not change, until then.
+        Many or large requests may be copied piece by piece until they are finished: the caller
+        keeps the buffers alive, and their content does not change, until then.
         """
 
     def finish_read(self, token: Any) -> list[np.ndarray]:
