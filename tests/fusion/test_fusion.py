@@ -116,7 +116,7 @@ def test_identities_that_a_compiler_would_fold_stay_as_computed(fused):
             (t / t, x / x),
             (zero + 1.0, x * np.float32(0) + np.float32(1)),
             ((t * 2.0) / 2.0, x * np.float32(2) / np.float32(2)),
-            (-(-t), x),
+            (tw.negative(-t), x),
             (tw.where(t == t, t - t, t), np.where(x == x, x - x, x)),
         ):
             got = (ours + 0.0).numpy()
@@ -288,3 +288,101 @@ def test_fusion_can_be_turned_off(monkeypatch, fused):
     backend = tw.WebGpuBackend(adapter=fused.backend.device_name)
     assert backend.fuser is None and "fusion" not in backend.stats()
     backend.close()
+
+
+def matrices(runtime, *shapes):
+    rng = np.random.default_rng(3)
+    arrays = [rng.integers(-4, 5, shape).astype(np.float32) for shape in shapes]
+    return arrays, [runtime.constant_from(array) for array in arrays]
+
+
+def test_a_product_takes_bias_activation_and_residual(fused):
+    (a, b, bias, rest), (x, y, c, r) = matrices(fused, (17, 20), (20, 9), (9,), (17, 9))
+
+    def layer():
+        return tw.maximum(x @ y + c, 0.0) * 0.5 + r
+
+    expected = np.maximum(a @ b + bias, 0) * np.float32(0.5) + rest
+    np.testing.assert_array_equal(layer().numpy(), expected)
+    assert kernels_of(fused, layer) == 1
+
+
+def test_a_product_that_is_held_is_stored_by_the_same_kernel(fused):
+    (a, b), (x, y) = matrices(fused, (5, 6), (6, 7))
+    for _ in range(3):
+        fused.synchronize()
+        before = dispatches(fused)
+        product = x @ y
+        activated = tw.maximum(product, 0.0)
+        np.testing.assert_array_equal(activated.numpy(), np.maximum(a @ b, 0))
+        np.testing.assert_array_equal(product.numpy(), a @ b)
+        after = dispatches(fused)
+    assert after - before == 1
+
+
+def test_a_product_with_several_readers_is_computed_once(fused):
+    (a, b, c), (x, y, z) = matrices(fused, (6, 6), (6, 6), (12, 6))
+    for _ in range(3):
+        product = x @ y
+        one, two = product + 1.0, (product * 2.0).sum()
+        three = z @ product
+        np.testing.assert_array_equal(one.numpy(), a @ b + 1)
+        assert two.item() == (a @ b * 2).sum()
+        np.testing.assert_array_equal(three.numpy(), c @ (a @ b))
+        fused.synchronize()
+        before = fused.backend.stats()["queue"]["dispatches"]
+        product = x @ y
+        del product
+        fused.synchronize()
+        assert dispatches(fused) == before
+
+
+def test_products_that_nothing_follows_run_when_needed(fused):
+    (a, b), (x, y) = matrices(fused, (4, 4), (4, 4))
+    held = [x @ y for _ in range(20)]
+    before = fused.backend.stats()["queue"]["dispatches"]
+    fused.flush()
+    assert dispatches(fused) - before <= 8
+    assert all((each.numpy() == a @ b).all() for each in held)
+
+
+def test_a_product_of_products(fused):
+    (a, b), (x, y) = matrices(fused, (4, 4), (4, 4))
+    got = (tw.maximum(x @ y, 0.0) @ y + 1.0) @ x
+    np.testing.assert_array_equal(got.numpy(), (np.maximum(a @ b, 0) @ b + 1) @ a)
+
+
+def test_classifier_step_costs_few_kernels(fused):
+    """Three layers forward and backward with update: 8 products, and not one kernel per step."""
+    rng = np.random.default_rng(0)
+    layers = (12, 10, 8, 5)
+    x = fused.constant_from(rng.standard_normal((16, 12)).astype(np.float32))
+    targets = fused.constant_from(np.eye(5, dtype=np.float32)[rng.integers(5, size=16)])
+    weights = [
+        fused.variable_from(rng.standard_normal(shape).astype(np.float32) * 0.3)
+        for width, following in zip(layers, layers[1:], strict=False)
+        for shape in ((width, following), (following,))
+    ]
+
+    def step():
+        flowing = x
+        for layer in range(0, 6, 2):
+            flowing = flowing @ weights[layer] + weights[layer + 1]
+            if layer < 4:
+                flowing = tw.maximum(flowing, 0)
+        shifted = flowing - flowing.detach().max(axis=1, keepdims=True)
+        total = tw.exp(shifted).sum(axis=1, keepdims=True)
+        loss = ((tw.log(total) - shifted) * targets).sum() / 16
+        loss.backward()
+        with tw.no_grad():
+            for position in range(6):
+                weights[position] -= 0.1 * weights[position].grad
+        return loss
+
+    losses = [step().item() for _ in range(30)]
+    assert losses[-1] < losses[0]
+    fused.synchronize()
+    before = dispatches(fused)
+    step()
+    fused.synchronize()
+    assert dispatches(fused) - before <= 32

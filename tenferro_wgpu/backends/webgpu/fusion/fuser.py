@@ -21,9 +21,11 @@ from typing import Any
 from weakref import ref
 
 from tenferro_wgpu.backends.webgpu.expressions import Expression, Step
-from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, PendingRows
+from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, PendingRows, Product
+from tenferro_wgpu.backends.webgpu.fusion.products import make_product
 from tenferro_wgpu.backends.webgpu.fusion.programs import MOST_COST, Kind, Program, Token
 from tenferro_wgpu.backends.webgpu.fusion.running import MOST_PROGRAMS, Runner
+from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, launch_elementwise, plan_map
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
@@ -37,6 +39,8 @@ __all__ = ["Fuser", "Pending"]
 
 #: Groups that may wait at a time; one more sends the oldest off.
 MOST_GROUPS = 16
+#: Products that may wait at a time.
+MOST_PRODUCTS = 8
 #: Bytes of operands that a waiting group may keep from being freed.
 MOST_HELD_BYTES = 256 << 20
 
@@ -49,12 +53,17 @@ class Fuser(Runner):
         self._acquire, self._release = self._lock.acquire, self._lock.release
         #: Whether this thread is recording; true on entry only inside a finalizer or handler.
         self._recording = False
+        self._multiply_at_once = self.resolving(launch_contraction)
         self._map_at_once = self.resolving(launch_elementwise)
         self._reduce_at_once = self.resolving(launch_reduction)
 
     def kernels(self, table: Mapping[str, Kernel]) -> dict[str, Kernel]:
         """Launch functions by primitive name that defer what can wait, and resolve operands."""
-        deferred = {launch_elementwise: self.defer, launch_reduction: self.defer_reduction}
+        deferred = {
+            launch_elementwise: self.defer,
+            launch_reduction: self.defer_reduction,
+            launch_contraction: self.defer_product,
+        }
         return {
             name: deferred.get(kernel) or self.resolving(kernel) for name, kernel in table.items()
         }
@@ -115,6 +124,32 @@ class Fuser(Runner):
             return self._reduce_at_once(launcher, name, operands, params, outputs)
         return (made,)
 
+    def defer_product(
+        self,
+        launcher: Launcher,
+        name: str,
+        operands: tuple[Tensor, ...],
+        params: Mapping[str, Any],
+        outputs: tuple[ShapeDtype, ...],
+    ) -> tuple[Tensor, ...]:
+        """Let a product wait for the element-wise work behind it."""
+        spec = contiguous_spec(outputs[0])
+        size = spec.layout.size
+        for operand in operands:
+            if isinstance(operand.handle, Pending):
+                self.resolve(operand)
+        waits = size > 0 and operands[0].size > 0 and spec.dtype.kind != "b"
+        waits = waits and not any(type(operand.handle) is Constant for operand in operands)
+        if not waits or self._recording or self._queue.needs_care:
+            return self._multiply_at_once(launcher, name, operands, params, outputs)
+        launcher.check_bindable(launcher.nbytes(size, spec.dtype), name)
+        product, pending = make_product(name, operands, params, spec)
+        with self._lock:
+            self._products.append(ref(product))
+            while len(self._products) > MOST_PRODUCTS:
+                self._run_oldest_product()
+        return (Tensor(spec.dtype, spec.layout, pending, launcher.backend, None, spec),)
+
     # ----- recording
 
     def _record(
@@ -145,8 +180,11 @@ class Fuser(Runner):
                     made = self._record_rows(handle.source, name, operands, output)
                     if made is not None:
                         return made
-                self.resolve(operand)  # which may end this very group
-                handle = operand.handle
+                if handle.source.__class__ is Product and operand.layout == layout:
+                    handle = handle.source
+                else:
+                    self.resolve(operand)  # which may end this very group
+                    handle = operand.handle
             spec = operand.spec
             known = group.slots.get(id(handle))
             if known is not None and known[0] is spec:
@@ -264,7 +302,10 @@ class Fuser(Runner):
         group.program = longer
         for leaf in longer.leaves:
             if leaf.spec is not None:
-                group.slots[id(leaves[leaf.slot - program.count])] = (leaf.spec, leaf.slot)
+                handle = leaves[leaf.slot - program.count]
+                group.slots[id(handle)] = (leaf.spec, leaf.slot)
+                if type(handle) is Product:
+                    handle.users += 1
         if group.done and pending.source is group:
             return None  # a handler ran the group between the look at it and the recording
         spec = longer.spec

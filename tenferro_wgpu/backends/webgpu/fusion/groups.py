@@ -5,6 +5,7 @@ Plain data of fuser.py and running.py, who hold its lock while they change anyth
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from weakref import ref
 
@@ -12,7 +13,7 @@ from tenferro_wgpu.backends.webgpu.fusion.programs import Program
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import TenferroError
 from tenferro_wgpu.layout import contiguous_layout
-from tenferro_wgpu.tensor import ShapeDtype
+from tenferro_wgpu.tensor import Tensor, TensorSpec
 
 
 class Pending:
@@ -20,9 +21,9 @@ class Pending:
 
     __slots__ = ("__weakref__", "slot", "source")
 
-    def __init__(self, source: Group, slot: int) -> None:
-        #: The group it waits in; then its memory, or why it could not be computed.
-        self.source: Group | Buffer | TenferroError = source
+    def __init__(self, source: Group | Product, slot: int) -> None:
+        #: What it waits for; then its memory, or why it could not be computed.
+        self.source: Group | Product | Buffer | TenferroError = source
         self.slot = slot
 
 
@@ -49,7 +50,7 @@ class Group:
         #: Weak references to the results' handles, one per operation.
         self.results: list[ref[Pending]] = []
         #: Spec and number of each buffer among the leaves, by id; `leaves` keeps it alive.
-        self.slots: dict[int, tuple[ShapeDtype, int]] = {}
+        self.slots: dict[int, tuple[TensorSpec, int]] = {}
         #: No more is recorded.
         self.closed = False
         #: It has run.
@@ -68,6 +69,41 @@ class Group:
     def finish(self) -> None:
         """Let go of everything."""
         self.closed = self.done = True
+        for leaf in self.leaves[: self.program.leaf_count]:
+            if type(leaf) is Product:
+                leaf.users -= 1
         self.leaves = []
         self.results = []
         self.slots = {}
+
+
+class Product:
+    """A product that waits: an operand of groups, or wanted for itself."""
+
+    __slots__ = ("__weakref__", "name", "operands", "params", "pending", "result", "spec", "users")
+
+    def __init__(
+        self, name: str, operands: tuple[Tensor, ...], params: Mapping[str, Any], spec: TensorSpec
+    ) -> None:
+        self.name = name
+        self.operands = operands
+        self.params = params
+        self.spec = spec
+        #: The handle of its result, while somebody holds it.
+        self.pending: ref[Pending] | None = None
+        #: How many groups read it.
+        self.users = 0
+        #: Its memory or its error, once it has run.
+        self.result: Buffer | TenferroError | None = None
+
+    def is_held(self) -> bool:
+        """Whether somebody holds its result."""
+        return self.pending is not None and self.pending() is not None
+
+    def finish(self, result: Buffer | TenferroError) -> None:
+        """Hand the result out, and let go of the operands."""
+        self.result = result
+        self.operands = ()
+        pending = None if self.pending is None else self.pending()
+        if pending is not None:
+            pending.source = result

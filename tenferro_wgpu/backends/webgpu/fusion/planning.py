@@ -75,6 +75,8 @@ class Plan:
         rows: the numbers of results that are rows.
         stages: the kernels; none where the operations run one by one.
         ready: whether the kernels are compiled.
+        epilogues: the plan as the epilogue of an operand that is a product, by its number and
+            whether the product is stored too; None where it is not one.
     """
 
     program: Program
@@ -85,6 +87,7 @@ class Plan:
     rows: frozenset[int]
     stages: list[Map | Reduction] = field(default_factory=list)
     ready: bool = False
+    epilogues: dict[tuple[int, bool], Any] = field(default_factory=dict)
 
 
 def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int) -> Plan:

@@ -7,14 +7,18 @@ operations are recorded.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
+from weakref import ref
 
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
-from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending
+from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, Product
 from tenferro_wgpu.backends.webgpu.fusion.kernels import compile_stage, run_operation, run_stages
 from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, make_plan
+from tenferro_wgpu.backends.webgpu.fusion.products import Epilogue, make_epilogue, run_epilogue
 from tenferro_wgpu.backends.webgpu.fusion.programs import Program
+from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
 from tenferro_wgpu.backends.webgpu.recovery import fresh
@@ -44,6 +48,8 @@ class Runner:
         self._lock = threading.RLock()
         #: Waiting groups by shape, oldest first.
         self._open: dict[tuple[int, ...], Group] = {}
+        #: Waiting products, oldest first.
+        self._products: deque[ref[Product]] = deque()
         self._roots: dict[tuple[int, ...], Program] = {}
         self._programs = 0
         self._sightings = GenerationalCache(MOST_SIGHTINGS)
@@ -58,10 +64,13 @@ class Runner:
         Raises the error that kept it from being computed, or what computing raises.
         """
         pending = tensor.handle
-        if type(pending.source) is Group:
+        if type(pending.source) is Group or type(pending.source) is Product:
             with self._lock:
-                if type(pending.source) is Group:
-                    self._run(pending.source)
+                source = pending.source
+                if type(source) is Group:
+                    self._run(source)
+                elif type(source) is Product:
+                    self._run_product(source)
         if isinstance(pending.source, TenferroError):
             raise fresh(pending.source)
         tensor.handle = pending.source
@@ -90,17 +99,40 @@ class Runner:
 
     def run_all(self) -> None:
         """Queue the kernels of everything that waits."""
-        if self._open:
+        if self._open or self._products:
             with self._lock:
                 while self._open:
                     self._run(next(iter(self._open.values())))
+                while self._products:
+                    self._run_oldest_product()
 
     def let_go(self) -> bool:
-        """Free the operands that waiting groups keep alive; whether there were any."""
+        """Free the operands that waiting work keeps alive; whether there was any."""
         with self._lock:
-            waited = bool(self._open)
+            waited = bool(self._open or self._products)
             self.run_all()
             return waited
+
+    def _run_oldest_product(self) -> None:
+        product = self._products.popleft()()
+        if product is not None and product.result is None and product.is_held():
+            self._run_product(product)
+
+    def _run_product(self, product: Product) -> None:
+        """Queue a product by itself, once; an error it has is raised where it is used."""
+        if product.result is None:
+            if self._queue.closed:
+                raise RuntimeClosedError("deferred operations")
+            try:
+                (result,) = launch_contraction(
+                    self._launcher, product.name, product.operands, product.params, (product.spec,)
+                )
+            except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
+                raise
+            except TenferroError as error:
+                product.finish(error)
+            else:
+                product.finish(result.handle)
 
     def _run(self, group: Group) -> None:
         """Queue the kernels of a group, once; nothing where nobody wants a result."""
@@ -119,10 +151,71 @@ class Runner:
             if plan is None:
                 plan = program.plans[outputs] = make_plan(program, outputs, self._most_buffers)
             values: dict[int, Any] = dict(zip(plan.leaves, group.leaves, strict=False))
-            errors = self._compute(plan, values)
+            products = [slot for slot in values if type(values[slot]) is Product]
+            if products:
+                errors = self._compute_after(products, plan, values)
+            else:
+                errors = self._compute(plan, values)
             for pending in wanted:
                 pending.source = errors.get(pending.slot) or values[pending.slot]
         self._count(group, len(wanted))
+
+    def _compute_after(
+        self, products: list[int], plan: Plan, values: dict[int, Any]
+    ) -> dict[int, TenferroError]:
+        """`_compute` where some operands are products that may not have run yet."""
+        used = {slot for operation in plan.operations for slot in operation.arguments}
+        waiting = []
+        for slot in products:
+            if slot in used and values[slot].result is None:
+                waiting.append(slot)
+        if len(waiting) == 1 and self._with_epilogue(waiting[0], plan, values):
+            return {}
+        errors: dict[int, TenferroError] = {}
+        for slot in products:
+            product = values[slot]
+            if slot in used:
+                self._run_product(product)
+            if isinstance(product.result, TenferroError):
+                errors[slot] = product.result
+            else:
+                values[slot] = product.result
+        if errors:
+            return self._compute_each(plan, values, errors)
+        return self._compute(plan, values)
+
+    def _with_epilogue(self, slot: int, plan: Plan, values: dict[int, Any]) -> bool:
+        """Compute a plan in the kernel of one of its operands, if there is such a kernel."""
+        product: Product = values[slot]
+        if product.users > 1:
+            return False  # another group needs it stored
+        keeps = product.is_held()
+        key = (slot, keeps)
+        if key not in plan.epilogues:
+            plan.epilogues[key] = make_epilogue(plan, slot, keeps)
+        epilogue: Epilogue | None = plan.epilogues[key]
+        if epilogue is None or not self._is_worth_compiling(epilogue.structure):
+            return False
+        try:
+            run_epilogue(self._launcher, plan, epilogue, product, values)
+        except UnsupportedOperationError:
+            plan.epilogues[key] = None
+            return False
+        except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
+            raise
+        except TenferroError:
+            return False  # a failed operand: one by one they show what depends on it
+        if keeps:
+            product.finish(values[slot])
+        self._fused += len(plan.operations)
+        self._kernels += 1
+        return True
+
+    def _is_worth_compiling(self, structure: tuple[Any, ...]) -> bool:
+        """Whether a structure was seen often enough; counts this time."""
+        sightings: int = self._sightings.find(structure) or 0
+        self._sightings.store(structure, sightings + 1)
+        return sightings >= self.patience
 
     def _count(self, group: Group, wanted: int) -> None:
         self._recorded += group.program.length
@@ -146,8 +239,11 @@ class Runner:
                 values = {slot: values[slot] for slot in plan.leaves}
         return self._compute_each(plan, values)
 
-    def _compute_each(self, plan: Plan, values: dict[int, Any]) -> dict[int, TenferroError]:
-        errors: dict[int, TenferroError] = {}
+    def _compute_each(
+        self, plan: Plan, values: dict[int, Any], errors: dict[int, TenferroError] | None = None
+    ) -> dict[int, TenferroError]:
+        """Run operation by operation; `errors` are those of the operands."""
+        errors = {} if errors is None else errors
         for operation, released in zip(plan.operations, plan.released, strict=True):
             spoilt = [errors[slot] for slot in operation.arguments if slot in errors]
             if spoilt:
@@ -170,10 +266,8 @@ class Runner:
         worth = True
         for stage in plan.stages:
             known = isinstance(stage, Map) and pipelines.find(("elementwise/map", stage.structure))
-            if not known:
-                sightings = self._sightings.find(stage.structure) or 0
-                self._sightings.store(stage.structure, sightings + 1)
-                worth = worth and sightings >= self.patience
+            if not known and not self._is_worth_compiling(stage.structure):
+                worth = False
         if worth:
             try:
                 for stage in plan.stages:
@@ -221,4 +315,5 @@ class Runner:
             for group in self._open.values():
                 group.closed = True
             self._open.clear()
+            self._products.clear()
             self._roots.clear()

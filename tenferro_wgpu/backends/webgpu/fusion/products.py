@@ -1,0 +1,85 @@
+"""Products that wait, so that the element-wise work behind them runs in the same kernel.
+
+running.py makes and runs them.  A product (`dot_general`) is recorded like element-wise work,
+but alone: it is an operand of the groups that read it.  The first of them to run takes it along
+as an epilogue where it can; whoever else needs the product has it computed by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+from tenferro_wgpu.backends.webgpu.dialects import dialect
+from tenferro_wgpu.backends.webgpu.expressions import Expression
+from tenferro_wgpu.backends.webgpu.fusion.groups import Pending, Product
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, as_expression
+from tenferro_wgpu.backends.webgpu.kernels.contraction_epilogue import launch_contraction_epilogue
+from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.layout import contiguous_layout
+from tenferro_wgpu.tensor import Tensor
+
+
+@dataclass
+class Epilogue:
+    """The whole of a plan as what follows one of its operands, a product.
+
+    `sources` are the operands of the expression after the product, `outputs` the numbers of the
+    values it stores: the product itself among them where somebody holds it.
+    """
+
+    expression: Expression
+    sources: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def structure(self) -> tuple[Any, ...]:
+        """What its pipeline depends on, besides the product."""
+        return ("dot_general", self.expression)
+
+
+def make_epilogue(plan: Plan, slot: int, keeps_product: bool) -> Epilogue | None:
+    """The plan as an epilogue of its operand `slot`; None where it is not one map."""
+    if len(plan.stages) > 1 or not all(isinstance(stage, Map) for stage in plan.stages):
+        return None
+    if any(operation.kind != "element" for operation in plan.operations):
+        return None
+    outputs = (slot, *plan.outputs) if keeps_product else plan.outputs
+    first = [(slot, plan.leaves[slot].dialect)]
+    expression, (_, *sources) = as_expression(plan.operations, outputs, first)
+    return Epilogue(expression, tuple(sources), outputs)
+
+
+def run_epilogue(
+    launcher: Launcher, plan: Plan, epilogue: Epilogue, product: Product, values: dict[int, Any]
+) -> None:
+    """Compute a product and a plan in one kernel; `values` takes the results.
+
+    Raises UnsupportedOperationError where there is no such kernel.
+    """
+    shape = plan.program.shape
+    scalar = contiguous_layout(()).broadcast_in_dim(shape, ())
+    leaves = [
+        Tensor(
+            dialect(name).dtype, plan.leaves[slot].layout or scalar, values[slot], launcher.backend
+        )
+        for slot, name in zip(epilogue.sources, epilogue.expression.operands[1:], strict=True)
+    ]
+    x, y = product.operands
+    results = launch_contraction_epilogue(
+        launcher, (x, y), product.params, epilogue.expression, leaves, product.spec
+    )
+    for slot, result in zip(epilogue.outputs, results, strict=True):
+        values[slot] = result.handle
+
+
+def make_product(
+    name: str, operands: tuple[Tensor, ...], params: Mapping[str, Any], spec: Any
+) -> tuple[Product, Pending]:
+    """A product that waits, and the handle of its result."""
+    product = Product(name, operands, params, spec)
+    pending = Pending(product, 0)
+    product.pending = ref(pending)
+    return product, pending
