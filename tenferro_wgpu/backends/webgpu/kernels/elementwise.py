@@ -27,6 +27,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     accesses,
     workgroup_count,
 )
+from tenferro_wgpu.backends.webgpu.kernels.movement import prepare_copy
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
@@ -205,6 +206,10 @@ def prepare_map(
     statements = expression.statements()
     if size == 0:
         return MapLaunch(None, b"", (0, 1, 1), bound, (), output_bytes)
+    if bound and len(expression.steps) == 1 and operation in MOVES and layouts[0] is not None:
+        moved = prepare_copy(launcher, outputs[0].words, layouts[0], operation)
+        if moved is not None:
+            return MapLaunch(*moved, bound, (), output_bytes)
     plan = plan_map(layouts, shape, all(each.words == 1 for each in (*operands, *outputs)))
     if plan.rank > MAX_RANK:
         raise UnsupportedOperationError(

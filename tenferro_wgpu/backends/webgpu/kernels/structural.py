@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tenferro_wgpu.backends.webgpu.commands import Pipeline
-from tenferro_wgpu.backends.webgpu.dialects import dialect
-from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, launch_elementwise
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
+from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.backends.webgpu.kernels.movement import prepare_movement
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
-from tenferro_wgpu.errors import UnsupportedOperationError
 from tenferro_wgpu.layout import Layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
@@ -26,40 +23,15 @@ def place(launcher: Launcher, source: Tensor, destination: Tensor, name: str) ->
     """
     if source.size == 0:
         return
-    bits = launcher.bits_dialect(source.dtype).name
-    key = ("place", bits, source.layout, destination.layout)
+    bits = launcher.bits_dialect(source.dtype)
+    key = ("place", bits.name, source.layout, destination.layout)
     found = launcher.plan(key)
     if found is None:
-        found = _prepare_place(launcher, bits, source.layout, destination.layout, name)
+        found = prepare_movement(launcher, bits, source.layout, destination.layout, name)
         launcher.plans.store(key, found)
     pipeline, params, groups = found
     buffers = (launcher.buffer(source), destination.handle)
     launcher.queue.dispatch(pipeline, buffers, params, groups, name, buffers[1:])
-
-
-def _prepare_place(
-    launcher: Launcher, bits: str, source: Layout, destination: Layout, name: str
-) -> tuple[Pipeline, bytes, tuple[int, int, int]]:
-    """Pipeline, params and workgroups of one placement."""
-    extents, (source_strides, strides) = coalesce(
-        source.shape, (source.strides, destination.strides)
-    )
-    rank = len(extents)
-    if rank > MAX_RANK:
-        raise UnsupportedOperationError(
-            name, backend="webgpu", hint=f"{rank} separate axes; reshape to fewer"
-        )
-    pipeline = launcher.pipeline(
-        "structural/place",
-        (bits, rank),
-        {"T": dialect(bits), "rank": rank},
-        bindings=("read", "read_write"),
-        params_words=4 + 3 * rank,
-    )
-    params = words(
-        (0, source.size, source.offset, destination.offset, *extents, *source_strides, *strides)
-    )
-    return pipeline, params, launcher.groups(workgroup_count(source.size, WORKGROUP))
 
 
 @kernel("concatenate")
