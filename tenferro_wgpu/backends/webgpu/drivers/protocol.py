@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -98,8 +98,7 @@ class Limits:
     max_immediate_size: int = 0
 
 
-@dataclass(frozen=True)
-class ReadRequest:
+class ReadRequest(NamedTuple):
     """Bytes to copy back: ``offset`` and ``nbytes`` are multiples of 4 inside the raw buffer."""
 
     buffer: Any
