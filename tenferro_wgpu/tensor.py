@@ -132,6 +132,10 @@ class Tensor:
         """Another view of the same buffer."""
         return Tensor(self.dtype, layout, self.handle, self.backend, self.buffer_size)
 
+    def with_spec(self, spec: TensorSpec) -> Tensor:
+        """Another view of the same buffer, its layout being that of `spec`."""
+        return Tensor(self.dtype, spec.layout, self.handle, self.backend, self.buffer_size, spec)
+
     @property
     def ndim(self) -> int:
         """Number of axes."""

@@ -1,4 +1,4 @@
-"""The device object that tensors report and creation functions accept."""
+"""What tensors say about where they live: the device, and the identity of their runtime."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .runtime import EagerRuntime
 
-__all__ = ["Device"]
+__all__ = ["ContextId", "Device"]
+
+
+class ContextId(int):
+    """Opaque identity of a runtime; never reused in a process."""
+
+    def __repr__(self) -> str:
+        return f"ContextId({int(self)})"
+
+    __str__ = __repr__
 
 
 class Device:

@@ -15,9 +15,10 @@ from ..errors import (
     RangeError,
     RuntimeClosedError,
 )
+from ..layout import contiguous_layout
 from ..ops.calling import CAST, SCALARS
 from ..ops.value import Value
-from ..tensor import ShapeDtype, Tensor
+from ..tensor import Tensor, tensor_spec
 
 if TYPE_CHECKING:
     from .runtime import EagerRuntime
@@ -71,8 +72,8 @@ def _never_changes(array: np.ndarray[Any, Any]) -> bool:
 def _convert(runtime: EagerRuntime, tensor: Tensor, target: np.dtype[Any] | None) -> Tensor:
     if target is None or target is tensor.dtype:
         return tensor
-    aval = ShapeDtype(tensor.shape, target)
-    return runtime._execute(CAST, (tensor,), {"dtype": target}, (aval,))[0]
+    spec = tensor_spec(target, contiguous_layout(tensor.shape))
+    return runtime._execute(CAST, (tensor,), {"dtype": target}, (spec,))[0]
 
 
 def host_array(

@@ -18,7 +18,7 @@ from ..backends.protocol import TimesKernels
 
 if TYPE_CHECKING:
     from ..ops.primitive import Primitive
-    from ..tensor import ShapeDtype, Tensor
+    from ..tensor import Tensor, TensorSpec
     from .runtime import EagerRuntime
 
 __all__ = ["OperationProfile", "Profile", "enabled"]
@@ -90,12 +90,12 @@ def timed_execute(runtime: EagerRuntime) -> Callable[..., Any]:
         primitive: Primitive,
         tensors: tuple[Tensor, ...],
         params: Mapping[str, Any],
-        avals: tuple[ShapeDtype, ...],
+        results: tuple[TensorSpec, ...],
     ) -> Any:
         start = clock()
         with runtime._lock:
             locked = clock()
-            outputs = plain(runtime, primitive, tensors, params, avals)
+            outputs = plain(runtime, primitive, tensors, params, results)
             done = clock()
         sections.add("exec_outputs.lock_backend", locked - start)
         sections.add("exec_outputs.exec_op", done - locked)

@@ -26,10 +26,10 @@ from ..ops.calling import set_default_interpreter
 from ..ops.elementwise import COPY
 from ..ops.primitive import Primitive
 from ..ops.value import Interpreter, Value
-from ..tensor import ShapeDtype, Tensor
+from ..tensor import ShapeDtype, Tensor, TensorSpec, contiguous_spec
 from . import profile
 from .creating import Creating
-from .device import Device
+from .device import ContextId, Device
 from .grad_slots import GradSlots, LiveNodes
 from .importing import import_array
 from .lifetime import Lifetime, call_in_forked_child
@@ -46,15 +46,6 @@ COMPACT_BELOW = 8
 #: Entries of a runtime's caches: of what primitives make of which inputs, and of scalars.
 SIGNATURE_LIMIT = 8192
 CONSTANT_LIMIT = 1024
-
-
-class ContextId(int):
-    """Opaque identity of a runtime; never reused in a process."""
-
-    def __repr__(self) -> str:
-        return f"ContextId({int(self)})"
-
-    __str__ = __repr__
 
 
 class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
@@ -237,28 +228,30 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
             return EagerTensor(self, self._open("array").upload(array))
 
     def bind(
-        self, primitive: Primitive, inputs: Sequence[Value], params: Mapping[str, Any]
+        self, primitive: Primitive, inputs: Sequence[Any], params: Mapping[str, Any]
     ) -> tuple[Value, ...]:
         """Run one primitive now, and record it if an input is tracked."""
         signature: Signature | None = None
-        tensors: Sequence[Tensor]
-        operands: tuple[Tensor, ...]
-        if len(inputs) == 2 and not params:
-            # The commonest call spelled out: no loop, no list and no key to put together.
-            first: Any
-            second: Any
+        tensors: tuple[Tensor, ...]
+        # The commonest calls spelled out: no loop, no list and no key to put together.
+        if params:
+            pass
+        elif len(inputs) == 2:
             first, second = inputs
             if first.interpreter is self and second.interpreter is self:
-                x, y = tensors = operands = (first.tensor, second.tensor)
+                x, y = tensors = (first.tensor, second.tensor)
                 tracked = first.node is not None or second.node is not None
                 signature = self._signatures.get((primitive, x.spec, y.spec))
-        if signature is None or signature.broadcast_to is not None:
+        elif len(inputs) == 1:
+            (first,) = inputs
+            if first.interpreter is self:
+                tensors = (first.tensor,)
+                tracked = first.node is not None
+                signature = self._signatures.get((primitive, first.tensor.spec))
+        if signature is None:
             tensors, tracked = self._own_tensors(primitive, inputs)
             signature = self._signatures.infer(primitive, tensors, params)
-            shape = signature.broadcast_to
-            operands = tuple(
-                tensors if shape is None else [_broadcast(tensor, shape) for tensor in tensors]
-            )
+        operands = tensors if signature.fits else self._adapted(tensors, signature)
         outputs = self._execute(primitive, operands, params, signature.outputs)
         if tracked and signature.has_derivative and grad_enabled.get():
             return self._record(primitive, inputs, params, tensors, outputs, signature.outputs)
@@ -270,30 +263,41 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         self, primitive: Primitive, inputs: Sequence[Any]
     ) -> tuple[tuple[Tensor, ...], bool]:
         """The concrete tensors of user tensors, and whether one is tracked."""
+        tensors = []
+        tracked = False
         for x in inputs:
             if x.interpreter is not self:
                 raise ContextMismatchError(primitive.name, self._id, x.interpreter.id)
-        tracked = any([x.node is not None for x in inputs])
-        return tuple([x.tensor for x in inputs]), tracked
+            tensors.append(x.tensor)
+            tracked = tracked or x.node is not None
+        return tuple(tensors), tracked
+
+    def _adapted(self, tensors: tuple[Tensor, ...], signature: Signature) -> tuple[Tensor, ...]:
+        """The operands that a primitive needs: broadcast, or compact."""
+        specs = signature.operands
+        if specs is None:
+            return (self.compact(tensors[0]),)
+        pairs = zip(tensors, specs, strict=True)
+        return tuple([x if x.spec is spec else x.with_spec(spec) for x, spec in pairs])
 
     def _execute(
         self,
         primitive: Primitive,
         tensors: tuple[Tensor, ...],
         params: Mapping[str, Any],
-        avals: tuple[ShapeDtype, ...],
+        outputs: tuple[TensorSpec, ...],
     ) -> Sequence[Tensor]:
-        """Run a primitive on operands that have the shapes it needs; no gradients here."""
+        """Run a primitive on operands as its signature wants them; no gradients here."""
         if self._closed:
             raise RuntimeClosedError(primitive.name)
         if primitive.view is not None:
-            return (self._view(primitive, tensors[0], params),)
+            return (tensors[0].with_spec(outputs[0]),)
         lock = self._lock
-        # What `with` does at half its cost.  Inside `try`, because an interrupt may come as soon
-        # as the lock is ours; one that comes while we wait for it finds nothing to release.
+        # What `with` does, at half the cost.  Inside `try`, because an interrupt may come as soon
+        # as the lock is ours; one that comes while we wait for it leaves nothing to release.
         try:
             lock.acquire()
-            outputs = self.backend.execute(primitive, tensors, params, avals)
+            results = self.backend.execute(primitive, tensors, params, outputs)
         finally:
             try:  # noqa: SIM105 - `suppress` would cost what this saves
                 lock.release()
@@ -301,25 +305,15 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
                 pass
         if self._observers:
             for observe in self._observers:
-                observe(primitive, tensors, outputs)
-        return outputs
-
-    def _view(self, primitive: Primitive, tensor: Tensor, params: Mapping[str, Any]) -> Tensor:
-        assert primitive.view is not None
-        layout = primitive.view(tensor.layout, **params)
-        if layout is None:
-            tensor = self.compact(tensor)
-            layout = primitive.view(tensor.layout, **params)
-            assert layout is not None, f"{primitive.name}: a contiguous layout has every view"
-        return tensor.with_layout(layout)
+                observe(primitive, tensors, results)
+        return results
 
     def compact(self, tensor: Tensor) -> Tensor:
         """`tensor` as a C-contiguous buffer of its own (itself if it is one)."""
         self._open("compact")
         if tensor.layout.is_contiguous and tensor.buffer_size == tensor.size:
             return tensor
-        aval = ShapeDtype(tensor.shape, tensor.dtype)
-        return self._execute(COPY, (tensor,), {}, (aval,))[0]
+        return self._execute(COPY, (tensor,), {}, (contiguous_spec(tensor.spec),))[0]
 
     def _record(
         self,
@@ -333,10 +327,8 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         parents: tuple[tape.Parent, ...]
         if len(inputs) == 2:  # without a loop, the commonest case
             x, y = inputs
-            parents = (
-                None if x.node is None else (x.node, x.output_index),
-                None if y.node is None else (y.node, y.output_index),
-            )
+            left = None if x.node is None else (x.node, x.output_index)
+            parents = (left, None if y.node is None else (y.node, y.output_index))
         else:
             parents = tuple([None if x.node is None else (x.node, x.output_index) for x in inputs])
         # Residuals are concrete tensors, never a user's: that one's slot must be free to die.
@@ -354,13 +346,6 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         """A residual; compacted where a small view would keep a large buffer alive."""
         small = tensor.layout.size * COMPACT_BELOW < tensor.buffer_size
         return self.compact(tensor) if small else tensor
-
-
-def _broadcast(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if tensor.shape == shape:
-        return tensor
-    axes = range(len(shape) - len(tensor.shape), len(shape))
-    return tensor.with_layout(tensor.layout.broadcast_in_dim(shape, axes))
 
 
 _default: EagerRuntime | None = None

@@ -34,8 +34,8 @@ from .grad_slots import Gradients
 from .state import grad_enabled
 
 if TYPE_CHECKING:
-    from .device import Device
-    from .runtime import ContextId, EagerRuntime
+    from .device import ContextId, Device
+    from .runtime import EagerRuntime
 
 __all__ = ["EagerTensor"]
 
@@ -54,6 +54,7 @@ class EagerTensor(Exporting, Operators):
         "interpreter",
         "node",
         "output_index",
+        "shape",
         "tensor",
     )
 
@@ -61,8 +62,10 @@ class EagerTensor(Exporting, Operators):
     interpreter: EagerRuntime
     #: The concrete tensor of the backend.
     tensor: Tensor
-    #: Data type of the elements; an attribute, because every operation looks at it.
+    #: Data type of the elements, and extents of the axes: attributes, because every operation
+    #: looks at them.
     dtype: np.dtype[Any]
+    shape: tuple[int, ...]
     #: The tape node this tensor is an output of, or None if it is not tracked.
     node: tape.Node | None
     output_index: int
@@ -72,6 +75,7 @@ class EagerTensor(Exporting, Operators):
         self.interpreter = runtime
         self.tensor = tensor
         self.dtype = tensor.dtype
+        self.shape = tensor.shape
         self.node = None
         self.output_index = 0
         self._grad = None
@@ -79,14 +83,9 @@ class EagerTensor(Exporting, Operators):
     # -- what it is -----------------------------------------------------------------------------
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents of the axes."""
-        return self.tensor.shape
-
-    @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.tensor.shape)
+        return len(self.shape)
 
     @property
     def size(self) -> int:

@@ -155,6 +155,12 @@ def _not_a_tensor(op: str, x: Any) -> DTypeError:
 
 def promote(op: str, operands: Sequence[Any]) -> list[Value]:
     """Tensors of one dtype from tensors and scalars, by the promotion rules."""
+    dtype = getattr(operands[0], "dtype", None)
+    for operand in operands:
+        if not isinstance(operand, Value) or operand.dtype is not dtype:
+            break
+    else:
+        return list(operands)  # nothing to promote
     values = _lift_all(op, operands)
     dtype = values[0].dtype
     for value in values:
