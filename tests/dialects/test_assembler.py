@@ -14,14 +14,17 @@ from harness import device
 from tenferro_wgpu.backends.webgpu import shaders
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
 from tenferro_wgpu.backends.webgpu.shaders import (
+    DECLARED_NAMES,
     Library,
     clear_module_cache,
     library,
+    library_for,
     module_cache_info,
     parameter_name,
     render_module,
     render_source,
     shaders_root,
+    small_library,
     split_declarations,
     strip_comments,
 )
@@ -204,3 +207,16 @@ def test_all_fragments_compile_together(dialect_device: str) -> None:
     prelude = "struct Params { p0: vec4<u32> }\nvar<private> params: Params;\n"
     zero = "fn tf_runtime_zero() -> u32 { return params.p0.x; }\n"
     device().create_shader_module(code=prelude + zero + "\n".join(each.text for each in fragments))
+
+
+def test_the_small_library_begins_the_large_one() -> None:
+    """Modules without float64 must not depend on which of the two they were made with."""
+    small, large = small_library(), library()
+    assert len(small.fragments) < len(large.fragments)
+    assert list(large.fragments)[: len(small.fragments)] == list(small.fragments)
+    assert list(large.fragments.values())[: len(small.fragments)] == list(small.fragments.values())
+    for name in large.names:
+        assert name in library_for(name).names, name
+        assert name in DECLARED_NAMES
+    assert "tf_no_such_f64s" not in DECLARED_NAMES
+    assert "tf_no_such_f32" not in DECLARED_NAMES

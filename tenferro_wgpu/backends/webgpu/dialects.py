@@ -8,6 +8,7 @@ hand them to `shaders.render_module`; nothing here knows templates, devices or k
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,7 +138,7 @@ class DialectView:
     rendered and not when the module is compiled.
     """
 
-    def __init__(self, entry: Dialect, known: frozenset[str] | None) -> None:
+    def __init__(self, entry: Dialect, known: Container[str] | None) -> None:
         """Make a view of `entry`; `known` are all declared names, None inside dialect files."""
         self.dialect = entry
         self.name = entry.name

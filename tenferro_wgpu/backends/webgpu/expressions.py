@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, DialectView, dialect
-from tenferro_wgpu.backends.webgpu.shaders import library
+from tenferro_wgpu.backends.webgpu.shaders import DECLARED_NAMES
 from tenferro_wgpu.errors import UnsupportedOperationError
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
@@ -123,7 +123,7 @@ def _argument_names(step: Step) -> list[str]:
 
 
 def _view(name: str) -> DialectView:
-    return DialectView(dialect(name), library().names)
+    return DialectView(dialect(name), DECLARED_NAMES)
 
 
 def _step_text(step: Step, names: list[str]) -> str:

@@ -176,20 +176,50 @@ class Library:
 @cache
 def library() -> Library:
     """Return the fragments of all dialects, rendered and split once per process."""
-    sources = []
-    for entry in DIALECTS:
-        for name in _dialect_templates(entry):
-            view = DialectView(entry, None)
-            sources.append(
-                (f"{name} for {entry.name}", _environment().get_template(name).render(T=view))
-            )
-    return Library(sources)
+    return Library(_sources(DIALECTS))
+
+
+@cache
+def small_library() -> Library:
+    """Return the fragments of all dialects but float64's, in the same order.
+
+    Software float64 is two thirds of the text, and most processes never use it.
+    """
+    return Library(_sources([entry for entry in DIALECTS if entry.family != "f64"]))
+
+
+def library_for(wgsl: str) -> Library:
+    """Return a library with every fragment that `wgsl` may name."""
+    return library() if "f64" in wgsl else small_library()
+
+
+class _DeclaredNames:
+    """The names of all fragments, as a container that looks no further than it must."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in library_for(name).names
+
+
+#: What dialect views check their functions against.
+DECLARED_NAMES = _DeclaredNames()
+
+
+def _sources(entries: Iterable[Dialect]) -> list[tuple[str, str]]:
+    """The rendered files of dialects, with where each comes from."""
+    return [
+        (
+            f"{name} for {entry.name}",
+            _environment().get_template(name).render(T=DialectView(entry, None)),
+        )
+        for entry in entries
+        for name in _dialect_templates(entry)
+    ]
 
 
 def _wrapped(value: Any) -> Any:
     """Replace dialects by views, also inside lists, tuples and dicts."""
     if isinstance(value, Dialect):
-        return DialectView(value, library().names)
+        return DialectView(value, DECLARED_NAMES)
     if isinstance(value, list | tuple):
         return [_wrapped(each) for each in value]
     if isinstance(value, dict):
@@ -202,13 +232,13 @@ def _assemble(
 ) -> str:
     if params_space not in ("immediate", "uniform"):
         raise ValueError(f"params_space is 'immediate' or 'uniform', not {params_space!r}")
-    views = {entry.name: DialectView(entry, library().names) for entry in DIALECTS}
+    views = {entry.name: DialectView(entry, DECLARED_NAMES) for entry in DIALECTS}
     values = {key: _wrapped(value) for key, value in context.items()}
     main = strip_comments(template.render({"dialects": views, **values}))
     vectors = max(1, -(-params_words // 4))
     macros: Any = _environment().globals["macros"]
     params = strip_comments(macros.params_block(vectors, params_space))
-    fragments = library().reached_from(main)
+    fragments = library_for(main).reached_from(main)
     return params + "".join(fragment.text + "\n" for fragment in fragments) + main
 
 
