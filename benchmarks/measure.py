@@ -133,6 +133,11 @@ class Measurement:
                 self._quietly(worker, do="release")
         return [cells[worker] for worker in self.workers if worker in cells]
 
+    def prepare(self, worker: Worker, workload: Workload) -> None:
+        """Build a program in one worker, compared with NumPy's; raises WorkerFailed."""
+        inputs = self._write(workload)
+        self._prepare(worker, workload, inputs, self._reference(workload, inputs))
+
     def _write(self, workload: Workload) -> list[dict[str, Any]]:
         inputs = []
         for index, array in enumerate(workload.arrays()):

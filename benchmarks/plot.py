@@ -93,7 +93,11 @@ def plot_scaling(report: dict[str, Any], file: Path) -> None:
         for index, series in enumerate(each for each in report["series"] if each["name"] == title):
             label = f"{series['device']}: slope {series['slope']:.2f}"
             axis.plot(series["sizes"], series["ms"], "o", color=f"C{index}", label=label)
-            fitted = [series["factor"] * size ** series["slope"] for size in series["fitted_sizes"]]
+            least = min(series["ms"])
+            fitted = [
+                least + series["factor"] * size ** series["slope"]
+                for size in series["fitted_sizes"]
+            ]
             axis.plot(series["fitted_sizes"], fitted, "-", color=f"C{index}", alpha=0.6)
         axis.set(xscale="log", yscale="log", title=title, ylabel="milliseconds")
         axis.set_xlabel(next(e["unit"] for e in report["series"] if e["name"] == title))

@@ -42,6 +42,10 @@ def adds(x: Array, count: int) -> Step:
     return step
 
 
+def many_sizes(x: Array, count: int) -> Step:
+    return lambda: [x[:size] + x[:size] for size in range(1, count + 1)][-1]
+
+
 def read(x: Array) -> Step:
     return lambda: float(x + 1)
 
@@ -125,8 +129,8 @@ def mlp(inputs: Array, targets: Array, *arrays: Array, rate: float) -> Step:
 PROGRAMS = {
     each.__name__: each
     for each in (
-        elementwise, multiply_add, total, sums, matmul, adds, read, tanh_chain, tanh_chain_grad,
-        grad_sum, mlp,
+        elementwise, multiply_add, total, sums, matmul, adds, many_sizes, read, tanh_chain,
+        tanh_chain_grad, grad_sum, mlp,
     )
 }  # fmt: skip
 

@@ -52,6 +52,17 @@ class Programs:
 
         return step
 
+    def many_sizes(self, x: Array, count: int) -> Step:
+        t = self._runtime.constant_from(x)
+
+        def step() -> Any:
+            made = [t[:size] + t[:size] for size in range(1, count + 1)]
+            # While all of them are there: what nobody holds is never computed.
+            self._runtime.synchronize()
+            return made[-1]
+
+        return step
+
     def read(self, x: Array) -> Step:
         t = self._runtime.constant_from(x)
         return lambda: float(t + 1)
@@ -115,8 +126,8 @@ class Programs:
 
 
 KINDS = (
-    "elementwise", "multiply_add", "total", "sums", "matmul", "adds", "read", "tanh_chain",
-    "tanh_chain_grad", "grad_sum", "mlp",
+    "elementwise", "multiply_add", "total", "sums", "matmul", "adds", "many_sizes", "read",
+    "tanh_chain", "tanh_chain_grad", "grad_sum", "mlp",
 )  # fmt: skip
 
 
