@@ -21,6 +21,13 @@ def name_of(kernels: Kernels, dtype: str) -> str:
     return kernels.backend._launcher.dialect(np.dtype(dtype)).name
 
 
+def alone(kernels, name, *operands, **params):
+    """One operation in a kernel of its own: reading its result forces it."""
+    found = kernels.queue(name, *operands, **params)
+    kernels.backend.download(found)
+    return found
+
+
 def fuse(kernels, x, y, params, expression, leaves, shape, dtype):
     launcher = kernels.backend._launcher
     found = launch_contraction_epilogue(
@@ -59,15 +66,15 @@ def test_bias_relu_scale_residual(kernels, dtype, sizes):
     zero = kernels.constant(0, dtype, (m, n))
     scale = kernels.constant(0.3, dtype, (m, n))
     leaves = (spread, zero, scale, kernels.tensor(residual))
-    alone = kernels.queue("dot_general", x, y, shape=(m, n), dtype=dtype, **MATRIX)
+    plain = alone(kernels, "dot_general", x, y, shape=(m, n), dtype=dtype, **MATRIX)
     product, result = fuse(
         kernels, x, y, MATRIX, bias_relu_scale_residual(own), leaves, (m, n), dtype
     )
-    step = kernels.queue("add", alone, spread, shape=(m, n), dtype=dtype)
-    step = kernels.queue("maximum", step, zero, shape=(m, n), dtype=dtype)
-    step = kernels.queue("mul", step, scale, shape=(m, n), dtype=dtype)
+    step = alone(kernels, "add", plain, spread, shape=(m, n), dtype=dtype)
+    step = alone(kernels, "maximum", step, zero, shape=(m, n), dtype=dtype)
+    step = alone(kernels, "mul", step, scale, shape=(m, n), dtype=dtype)
     step = kernels.run("add", step, leaves[3], shape=(m, n), dtype=dtype)
-    np.testing.assert_array_equal(bits(product), bits(kernels.backend.download(alone)))
+    np.testing.assert_array_equal(bits(product), bits(kernels.backend.download(plain)))
     np.testing.assert_array_equal(bits(result), bits(step))
 
 
@@ -95,10 +102,10 @@ def test_every_scheme_has_epilogues(kernels, tile):
         expression = Expression((own, own), tuple(listed), (1 + len(listed),))
         with forced(kernels, tile):
             (found,) = fuse(kernels, x, y, MATRIX, expression, (leaf,), (m, n), dtype)
-            step = kernels.queue("dot_general", x, y, shape=(m, n), dtype=dtype, **MATRIX)
-            step = kernels.queue("add", step, leaf, shape=(m, n), dtype=dtype)
+            step = alone(kernels, "dot_general", x, y, shape=(m, n), dtype=dtype, **MATRIX)
+            step = alone(kernels, "add", step, leaf, shape=(m, n), dtype=dtype)
             for each in steps[1:]:
-                step = kernels.queue(each, step, shape=(m, n), dtype=dtype)
+                step = alone(kernels, each, step, shape=(m, n), dtype=dtype)
         np.testing.assert_array_equal(bits(found), bits(kernels.backend.download(step)))
 
 

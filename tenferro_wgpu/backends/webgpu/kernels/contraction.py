@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
-from tenferro_wgpu.backends.webgpu.dialects import Dialect
+from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
 from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     ContractionPlan,
@@ -24,7 +24,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     matrices,
     plan_contraction,
 )
-from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import TileTable
+from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import Tile, TileTable
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
@@ -37,9 +37,12 @@ from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 __all__ = ["launch_contraction", "tile_table"]
 
-#: Instructions of an expression, over all elements of a tile, that are written out; beyond, a loop
-#: runs over the tile, since what is written out must be compiled.
-MOST_UNROLLED = 256
+#: The largest tile over whose elements an expression is written out; beyond, a loop runs over them,
+#: since what is written out must be compiled (llvmpipe: 6 ms for each load).
+MOST_UNROLLED = 4
+
+#: Dialects whose arithmetic is WGSL's own, on vectors too.
+FOURS = ("f32", "u32", "f64n")
 
 _tables: WeakKeyDictionary[Any, TileTable] = WeakKeyDictionary()
 
@@ -57,14 +60,14 @@ def tile_table(launcher: Launcher) -> TileTable:
 class Epilogue:
     """An expression of the product as the template sees it; see shaders/matmul/product.wgsl.j2.
 
-    `weight` is about how many instructions the expression takes, `words` the params of its leaves.
+    `scratch` is the result that can hold the product, or -1; `words` are the params of the leaves.
     """
 
     key: Any = None
     leaves: tuple[tuple[str, Dialect, int, int], ...] = ()
     results: tuple[tuple[int, Dialect, int], ...] = ()
     statements: tuple[str, ...] = ()
-    weight: int = 0
+    scratch: int = -1
     words: tuple[int, ...] = ()
 
 
@@ -106,7 +109,7 @@ def launch_contraction(
         if not isinstance(work, Matrices):
             return launch_contraction(launcher, name, *work, outputs)
         check_counts(name, work.batches, work.m, work.n, work.k, result.size)
-        found = prepare(launcher, work, launcher.dialect(x.dtype))
+        found = prepare(launcher, work, _arithmetic(launcher.dialect(x.dtype)))
         launcher.plans.store(key, found)
     splits = found.plan.splits
     partials = ShapeDtype((splits, *spec.shape), spec.dtype) if splits > 1 else spec
@@ -139,6 +142,11 @@ def as_matrices(
         "batch": _replaced(batch, position, own_batch),
     }
     return ((moved, y) if position == 0 else (x, moved)), again
+
+
+def _arithmetic(T: Dialect) -> Dialect:
+    """The dialect to compute in: sums and products of int32 have the bits of uint32's."""
+    return dialect("u32") if T.name == "i32" else T
 
 
 def _replaced(pairs: Pairs, position: int, axes: tuple[int, ...]) -> Pairs:
@@ -183,10 +191,10 @@ def prepare(
             "lanes": tile.tile_columns, "depth": tile.depth, "walk": plan.walk,
             "x_load": plan.x_load, "y_load": plan.y_load,
             "x_order": plan.x_order, "y_order": plan.y_order,
-            "packed_store": epilogue is None and _stores_fours(plan),
+            "packed_store": epilogue is None and _stores_fours(plan, T),
             "leaves": after.leaves, "results": after.results,
             "statements": after.statements,
-            "unrolled": after.weight * tile.rows * tile.columns <= MOST_UNROLLED,
+            "scratch": -1 if _is_small(tile) else after.scratch,
             "workgroup_size": tile.workgroup_size,
         }  # fmt: skip
         bindings: tuple[Access, ...] = accesses(bound, len(after.results))
@@ -201,6 +209,10 @@ def prepare(
     return ContractionLaunch(plan, pipeline, params, launcher.groups(plan.workgroups))
 
 
-def _stores_fours(plan: ContractionPlan) -> bool:
+def _is_small(tile: Tile) -> bool:
+    return tile.rows * tile.columns <= MOST_UNROLLED
+
+
+def _stores_fours(plan: ContractionPlan, T: Dialect) -> bool:
     """Whether a lane has four neighbouring columns of rows that begin at a multiple of four."""
-    return plan.tile.scheme == "subgroup" and plan.y_load == "along N"
+    return plan.y_load == "along N" and T.name in FOURS

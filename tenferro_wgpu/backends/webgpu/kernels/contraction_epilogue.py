@@ -14,6 +14,7 @@ from typing import Any
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression
 from tenferro_wgpu.backends.webgpu.kernels.contraction import (
+    MOST_UNROLLED,
     ContractionLaunch,
     Epilogue,
     as_matrices,
@@ -35,11 +36,6 @@ __all__ = ["launch_contraction_epilogue"]
 
 #: Params words of the product alone: the expression's leaves follow.
 PRODUCT_WORDS = 19
-#: What a step costs in written-out code, where more than one instruction.
-_LONG_STEPS = frozenset(
-    {"exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "pow", "div", "sqrt", "rsqrt"}
-)
-_LONG_STEP = 32
 
 
 @dataclass(frozen=True)
@@ -82,8 +78,9 @@ def launch_contraction_epilogue(
 
     Raises:
         UnsupportedOperationError: too many buffers, an empty product, a leaf whose axes don't
-            merge into batch, rows and columns, a sum that is split over invocations, or a
-            function that a dialect lacks. The caller then runs the operations one by one.
+            merge into batch, rows and columns, a sum that is split over invocations, no
+            output as wide as the product, or a function that a dialect lacks. The caller then
+            runs the operations one by one.
         TensorTooLargeError: beyond the limits of the device.
     """
     x, y = operands
@@ -146,6 +143,7 @@ def _prepare(
     for nbytes in output_bytes:
         launcher.check_bindable(nbytes, "dot_general")
     product = dialect(expression.operands[0])
+    scratch = scratch_output(product, outputs)
     # Hidden: no compiler may merge the last step of the sum with the first of the expression.
     statements = (f"let v0 = tf_hide_{product.name}(product);", *expression.statements())
     launch = prepare(
@@ -157,13 +155,27 @@ def _prepare(
             leaves=tuple(described),
             results=results,
             statements=statements,
-            weight=sum(_LONG_STEP if s.operation in _LONG_STEPS else 1 for s in expression.steps),
+            scratch=scratch,
             words=tuple(words),
         ),
     )
+    tile = launch.plan.tile
+    if scratch < 0 and tile.rows * tile.columns > MOST_UNROLLED:
+        raise _refused("no output can hold the product meanwhile")
     if launch.plan.splits > 1:
         raise _refused("its long sums are split over invocations")
     return EpilogueLaunch(launch, bound, tuple(constants), output_bytes, outputs)
+
+
+def scratch_output(product: Dialect, outputs: Sequence[Dialect]) -> int:
+    """Which output can hold the product before the expression is evaluated, or -1."""
+    for position, own in enumerate(outputs):
+        if own == product:
+            return position
+    for position, own in enumerate(outputs):
+        if own.words == product.words == 1:
+            return position
+    return -1
 
 
 def leaf_words(layout: Layout, batches: int, rows: int) -> list[int]:
