@@ -19,6 +19,7 @@ from .autodiff.dual import jvp
 from .backends.cupy_backend import CudaBackend
 from .backends.numpy_backend import CpuBackend
 from .backends.selection import can_wait, devices, init_async
+from .backends.tuning_report import TuningReport
 from .caching import CacheLimits, CacheStats
 from .dtypes import bool_ as bool
 from .dtypes import (
@@ -46,6 +47,7 @@ from .eager.runtime import (
 from .eager.state import enable_grad, no_grad
 from .eager.tensor import EagerTensor
 from .eager.transfers import device_get, device_get_async
+from .eager.tuning import tune
 from .eager.warmup import WarmupReport, warmup
 from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
@@ -173,6 +175,7 @@ __all__ = [
     "ShapeDtype",
     "TenferroError",
     "Tensor",
+    "TuningReport",
     "WarmupReport",
     "WebGpuBackend",
     "abs",
@@ -283,6 +286,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "transpose",
+    "tune",
     "uint16",
     "uint32",
     "uint64",

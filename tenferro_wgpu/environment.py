@@ -6,12 +6,14 @@ import os
 
 from .errors import EnvironmentVariableError
 
-__all__ = ["CHOICES", "FUSION", "SYNC", "check_all", "switch"]
+__all__ = ["CHOICES", "FUSION", "SYNC", "TUNING", "check_all", "switch"]
 
 #: Wait for the device after each operation, so that a fault is raised where it happens.
 SYNC = "TENFERRO_SYNC"
 #: Whether element-wise operations and reductions on WebGPU share kernels; on unless 0.
 FUSION = "TENFERRO_FUSION"
+#: Whether measured choices of kernels are used and searched for; unset, on GPUs only.
+TUNING = "TENFERRO_TUNING"
 
 CHOICES = {
     "TENFERRO_BACKEND": ("webgpu", "cuda", "cpu"),
@@ -31,6 +33,7 @@ def check_all() -> None:
     """Raise EnvironmentVariableError for any value that is not understood, used here or not."""
     switch(SYNC)
     switch(FUSION, default=True)
+    switch(TUNING)
     for variable, choices in CHOICES.items():
         value = os.environ.get(variable, "")
         if value and value not in choices:

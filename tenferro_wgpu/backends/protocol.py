@@ -18,6 +18,7 @@ from ..caching import CacheLimits, CacheStats
 if TYPE_CHECKING:
     from ..ops.primitive import Primitive
     from ..tensor import ShapeDtype, Tensor
+    from .tuning_report import TuningReport
 
 __all__ = [
     "Backend",
@@ -27,6 +28,7 @@ __all__ = [
     "HasCaches",
     "SharesHostMemory",
     "TimesKernels",
+    "TunesKernels",
 ]
 
 
@@ -174,6 +176,20 @@ class TimesKernels(Protocol):
         self, record: Callable[[str, int | None], None]
     ) -> AbstractContextManager[None]:
         """Call `record` with operation and device nanoseconds (or None) of each kernel."""
+        ...
+
+
+@runtime_checkable
+class TunesKernels(Protocol):
+    """Optional: a backend that can search for its fastest kernels."""
+
+    def tune(
+        self,
+        sizes: Sequence[tuple[int, int, int]] | None,
+        dtypes: Sequence[np.dtype[Any]],
+        seconds: float,
+    ) -> TuningReport:
+        """Time ways to compute products of these (M, N, K), or of common ones, and use the best."""
         ...
 
 

@@ -23,6 +23,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.backends.webgpu.reading import Reading
+from tenferro_wgpu.backends.webgpu.tuning import Tuning
 from tenferro_wgpu.dtypes import as_dtype
 from tenferro_wgpu.environment import FUSION, switch
 from tenferro_wgpu.errors import (
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["WebGpuBackend"]
 
 
-class WebGpuBackend(Observation, Reading):
+class WebGpuBackend(Observation, Reading, Tuning):
     """Runs primitives on a WebGPU adapter.
 
     Args:

@@ -24,6 +24,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     matrices,
     plan_contraction,
 )
+from tenferro_wgpu.backends.webgpu.kernels.contraction_search import start_tuning
 from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import Tile, TileTable
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses
@@ -53,6 +54,7 @@ def tile_table(launcher: Launcher) -> TileTable:
     found = _tables.get(device)
     if found is None:
         found = _tables[device] = TileTable(adapter_of(device))
+        start_tuning(device, found)
     return found
 
 
@@ -109,7 +111,8 @@ def launch_contraction(
         if not isinstance(work, Matrices):
             return launch_contraction(launcher, name, *work, outputs)
         check_counts(name, work.batches, work.m, work.n, work.k, result.size)
-        found = prepare(launcher, work, _arithmetic(launcher.dialect(x.dtype)))
+        T = arithmetic_dialect(launcher.dialect(x.dtype))
+        found = prepare(launcher, planned(launcher, work, T), T)
         launcher.plans.store(key, found)
     splits = found.plan.splits
     partials = ShapeDtype((splits, *spec.shape), spec.dtype) if splits > 1 else spec
@@ -144,7 +147,7 @@ def as_matrices(
     return ((moved, y) if position == 0 else (x, moved)), again
 
 
-def _arithmetic(T: Dialect) -> Dialect:
+def arithmetic_dialect(T: Dialect) -> Dialect:
     """The dialect to compute in: sums and products of int32 have the bits of uint32's."""
     return dialect("u32") if T.name == "i32" else T
 
@@ -168,16 +171,23 @@ def _in_matrix_order(
 
 
 def planned(launcher: Launcher, work: Matrices, T: Dialect) -> ContractionPlan:
-    """The plan of a product with the tile chosen for it."""
-    tile = tile_table(launcher).choose(work.size, T.name, T.words, work.contiguous_k)
+    """The plan of a product with the tile chosen for it, searched for where that is on."""
+    table = tile_table(launcher)
+    if table.search is not None and table.is_worth_searching(work.size, T.name):
+        table.search(launcher, work.size, T)
+    tile = table.choose(work.size, T.name, T.words, work.contiguous_k)
+    return plan_with(work, tile, T)
+
+
+def plan_with(work: Matrices, tile: Tile, T: Dialect) -> ContractionPlan:
+    """The plan of a product in a dialect, cut as `tile` says."""
     return plan_contraction(work, tile, packable=not T.storage.startswith("vec"))
 
 
 def prepare(
-    launcher: Launcher, work: Matrices, T: Dialect, epilogue: Epilogue | None = None
+    launcher: Launcher, plan: ContractionPlan, T: Dialect, epilogue: Epilogue | None = None
 ) -> ContractionLaunch:
-    """Plan a product and compile its kernel, with an expression of it or alone."""
-    plan = planned(launcher, work, T)
+    """Compile the kernel of a plan, with an expression of the product or alone."""
     tile = plan.tile
     alone = Epilogue(results=((0, T, 2),))
     after = epilogue or alone

@@ -18,6 +18,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction import (
     ContractionLaunch,
     Epilogue,
     as_matrices,
+    planned,
     prepare,
 )
 from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
@@ -148,7 +149,7 @@ def _prepare(
     statements = (f"let v0 = tf_hide_{product.name}(product);", *expression.statements())
     launch = prepare(
         launcher,
-        work,
+        planned(launcher, work, product),
         product,
         Epilogue(
             key=(expression, tuple(kind for kind, *_ in described)),

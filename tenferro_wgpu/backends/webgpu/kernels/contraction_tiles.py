@@ -11,9 +11,9 @@ share what they load are twice as fast.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Scheme: TypeAlias = Literal["registers", "aligned", "subgroup", "workgroup", "lanes"]
 AdapterKind: TypeAlias = Literal["cpu", "integrated", "discrete"]
@@ -108,6 +108,9 @@ WORKGROUP_TILES: dict[AdapterKind, tuple[Tile, ...]] = {
 }
 #: Workgroups that keep a device busy: smaller tiles where a larger one would make fewer.
 BUSY_WORKGROUPS: dict[AdapterKind, int] = {"discrete": 128, "integrated": 32, "cpu": 4}
+#: Multiplications from which a search of the best tile pays: a product of 1024 x 1024 matrices.
+SEARCHED_WORK = 1 << 30
+MOST_CANDIDATES = 8
 #: Rows and columns per lane of a subgroup's tile, the largest first.
 SUBGROUP_TILES = ((16, 8), (16, 4))
 #: Largest register tile by dialect; 64-bit integers are pairs of words.
@@ -121,12 +124,15 @@ class TileTable:
     Attributes:
         adapter: of which class it is.
         measured: tiles by dialect and bucket of sizes.
-        forced: a tile for every product it can compute, or None: tests and tuning set it.
+        forced: a tile for every product it can compute, or None: tests set it.
+        search: called with launcher, size and dialect before a large product of a bucket that
+            was not measured; None where tuning is off.
     """
 
     adapter: Adapter
-    measured: Mapping[tuple[str, str], Tile] = field(default_factory=dict)
+    measured: dict[tuple[str, str], Tile] = field(default_factory=dict)
     forced: Tile | None = None
+    search: Callable[[Any, Size, Any], None] | None = None
 
     def choose(self, size: Size, dialect: str, words: int, contiguous_k: bool) -> Tile:
         """The tile for a product.
@@ -141,6 +147,25 @@ class TileTable:
             return self.forced
         found = self.measured.get((dialect, size.bucket))
         return found or self.default(size, dialect, words, contiguous_k)
+
+    def is_worth_searching(self, size: Size, dialect: str) -> bool:
+        """Whether a product is large, and nothing of its size was measured yet."""
+        large = size.batches * size.m * size.n * size.k >= SEARCHED_WORK
+        return large and (dialect, size.bucket) not in self.measured and self.forced is None
+
+    def candidates(self, size: Size, dialect: str, words: int) -> tuple[Tile, ...]:
+        """The tiles to compare for a product, its choice without tuning first: four to eight."""
+        first = self.default(size, dialect, words, contiguous_k=False)
+        if self.adapter.kind == "cpu":
+            others: list[Tile] = [*self.subgroup_tiles(dialect)]
+        else:
+            others = [tile for tiles in WORKGROUP_TILES.values() for tile in tiles]
+            others.append(Tile("workgroup", 8, 8, 8, 8, 8))
+        others += [Tile("registers", 8, 8), Tile("registers", 4, 8), Tile("registers", 4, 4)]
+        if dialect == "f64s":
+            others = [Tile("aligned", 1, 1), Tile("aligned", 2, 2), Tile("aligned", 2, 4)]
+        usable = [tile for tile in others if self.can_compute(tile, dialect, words)]
+        return tuple(dict.fromkeys((first, *usable)))[:MOST_CANDIDATES]
 
     def default(self, size: Size, dialect: str, words: int, contiguous_k: bool) -> Tile:
         """The tile that the table has for a product."""
