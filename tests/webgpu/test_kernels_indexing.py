@@ -10,12 +10,20 @@ from kernel_support import sample, strided
 
 from tenferro_wgpu.backends import array_indexing_kernels as reference
 from tenferro_wgpu.backends.webgpu.kernels.indexing import (
-    LONGEST_ROW,
-    block_length,
-    target_segments,
+    is_quads,
     window_axes,
 )
-from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
+from tenferro_wgpu.backends.webgpu.kernels.scattering import (
+    LONGEST_ROW,
+    are_quads,
+    block_length,
+    target_segments,
+)
+from tenferro_wgpu.backends.webgpu.kernels.sorting import (
+    MOST_MERGED,
+    plan_digit_sort,
+    sort_pairs,
+)
 from tenferro_wgpu.errors import (
     DTypeError,
     IndexOutOfBoundsError,
@@ -80,6 +88,41 @@ def test_gather_and_scatter_agree_with_numpy(kernels, mode, index_dtype, axes, s
             axes=axes, mode=mode,
         )  # fmt: skip
         np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+def test_rows_of_whole_loads(kernels, dtype, mode):
+    x = sample(dtype, (9, 6, 16))
+    for axes, sizes in (((0,), (1, 6, 16)), ((1,), (9, 1, 16)), ((0, 1), (1, 2, 12))):
+        indices = indices_for(mode, "int32", x.shape, axes, sizes, (5,))
+        out = SimpleNamespace(shape=(5, *sizes), dtype=np.dtype(dtype))
+        params = {"axes": axes, "slice_sizes": sizes, "mode": mode}
+        expected = reference.gather(np, out, x, indices, **params)
+        found = kernels.run("gather", x, indices, shape=out.shape, dtype=dtype, **params)
+        np.testing.assert_array_equal(found, expected)
+        if dtype == "bool":
+            continue
+        updates = sample(dtype, out.shape, seed=1)
+        out = SimpleNamespace(shape=x.shape, dtype=np.dtype(dtype))
+        expected = reference.scatter_add(np, out, x, indices, updates, axes=axes, mode=mode)
+        found = kernels.run(
+            "scatter_add", x, indices, updates, shape=x.shape, dtype=dtype, axes=axes, mode=mode
+        )
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+
+
+def test_runs_of_four_words_start_at_multiples_of_four():
+    assert is_quads(1, 4, [16], [(-1, 8, 1)])
+    assert is_quads(2, 2, [6], [(-1, 5, 2), (-1, 8, 1)])
+    assert not is_quads(1, 2, [16], [(-1, 8, 1)])
+    assert not is_quads(1, 4, [18], [(-1, 8, 1)])
+    assert not is_quads(1, 4, [16], [(-1, 6, 1)])
+    assert not is_quads(1, 4, [16], [(0, 8, 1)])
+    assert not is_quads(1, 4, [16], [])
+    assert are_quads((("row", 20, 1), ("inner", 8, 8)))
+    assert not are_quads((("row", 20, 1), ("inner", 8, 4)))
+    assert not are_quads((("inner", 8, 8), ("row", 20, 1)))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64"])
@@ -209,15 +252,25 @@ def test_nothing_to_gather_or_scatter(kernels):
     np.testing.assert_array_equal(found, x)
 
 
-@pytest.mark.parametrize("count", [1, 31, 32, 33, 513, 4096, 5000])
-def test_sort_is_by_key_then_position(kernels, count):
+@pytest.mark.parametrize("largest", [1, 50, 5000, 2**31])
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 513, MOST_MERGED, MOST_MERGED + 1, 5000, 150_000])
+def test_sort_is_by_key_then_position(kernels, count, largest):
     random = np.random.default_rng(count)
-    pairs = np.stack([random.integers(0, 50, count), np.arange(count)], 1).astype(np.uint32)
+    pairs = np.stack([random.integers(0, largest, count), np.arange(count)], 1).astype(np.uint32)
     pairs[random.integers(0, count), 0] = 0xFFFFFFFF
     launcher = kernels.backend._launcher
-    result = sort_pairs(launcher, launcher.queue.upload(pairs), count, "sort")
+    result = sort_pairs(launcher, launcher.queue.upload(pairs), count, largest, "sort")
     found = launcher.queue.read(result, 0, 8 * count).view(np.uint32).reshape(count, 2)
     np.testing.assert_array_equal(found, pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
+
+
+@pytest.mark.parametrize("count", [2049, 1 << 20, (1 << 27) - 1])
+def test_digit_sorts_have_no_long_loops(count):
+    plan = plan_digit_sort(count, 1000)
+    assert plan.chunk * plan.chunks >= count
+    assert plan.segment**2 >= plan.counters
+    assert plan.chunk + 32 <= 32768 and plan.segment <= 32768
+    assert plan.shifts == (0, 5)
 
 
 def test_plans_merge_axes():

@@ -10,6 +10,7 @@ from tenferro_wgpu.backends.webgpu.kernels import (
     elementwise,
     indexing,
     reduction,
+    scattering,
     structural,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
@@ -21,5 +22,6 @@ __all__ = [
     "indexing",
     "reduction",
     "registered_kernels",
+    "scattering",
     "structural",
 ]

@@ -1,17 +1,34 @@
 """Sorting (key, position) pairs on the device: what scatter uses to bring collisions together.
 
-A merge sort without workgroup memory or barriers, which software adapters execute slowly. The
-order is total (positions differ), so the result does not depend on the device's timing.
+Few pairs are merged, many are sorted by the digits of their keys. Neither uses workgroup memory,
+barriers or atomics, which software adapters execute slowly; both orders are total, so that the
+result does not depend on the device's timing.
 """
 
 from __future__ import annotations
 
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from dataclasses import dataclass
+from typing import Any
+
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    LONGEST_LOOP,
+    WORKGROUP,
+    Launcher,
+    accesses,
+    workgroup_count,
+)
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 
-#: Pairs of a block that one pass sorts by counting.
+#: Pairs of a block that one pass of the merge sort sorts by counting.
 BLOCK = 32
+#: The most pairs that are merged rather than sorted by digits.
+MOST_MERGED = 2048
+#: Bits of a digit: enough that few passes do, few enough that there are few numbers to add up.
+DIGIT_BITS = 5
+#: Chunks of pairs that the digit sort aims at, and the fewest pairs of one.
+CHUNKS = 2048
+SHORTEST_CHUNK = 64
 
 
 def sort_runs(count: int) -> list[int]:
@@ -24,21 +41,114 @@ def sort_runs(count: int) -> list[int]:
     return runs
 
 
-def sort_pairs(launcher: Launcher, buffer: Buffer, count: int, name: str) -> Buffer:
-    """Queue the sort of a buffer of `count` pairs of u32; returns the buffer with the result."""
-    groups = launcher.groups(workgroup_count(count, WORKGROUP))
+@dataclass(frozen=True)
+class DigitSort:
+    """How many pairs each invocation handles, and the shift of each digit."""
+
+    chunk: int
+    chunks: int
+    shifts: tuple[int, ...]
+    segment: int
+
+    @property
+    def counters(self) -> int:
+        """Numbers to add up in each pass."""
+        return self.chunks << DIGIT_BITS
+
+
+def plan_digit_sort(count: int, largest: int) -> DigitSort:
+    """Plan the sort of `count` pairs by keys up to `largest`.
+
+    The longest loops are a chunk of pairs and the root of the counters.
+    """
+    chunk = min(max(SHORTEST_CHUNK, -(-count // CHUNKS)), LONGEST_LOOP // 2)
+    chunks = -(-count // chunk)
+    shifts = tuple(range(0, max(largest.bit_length(), 1), DIGIT_BITS))
+    segment = 1
+    while segment * segment < chunks << DIGIT_BITS:
+        segment *= 2
+    return DigitSort(chunk, chunks, shifts, segment)
+
+
+def sort_pairs(launcher: Launcher, buffer: Buffer, count: int, largest: int, name: str) -> Buffer:
+    """Queue the stable sort of a buffer of `count` pairs of u32; returns that of the result.
+
+    `largest` is the largest key, or any number above it: keys beyond it are equal to it.
+    """
+    if count <= MOST_MERGED:
+        return _merged(launcher, buffer, count, name)
+    plan = plan_digit_sort(count, largest)
+    for shift in plan.shifts:
+        buffer = _sorted_by_digit(launcher, buffer, plan, count, shift, largest, name)
+    return buffer
+
+
+def _merged(launcher: Launcher, buffer: Buffer, count: int, name: str) -> Buffer:
     for run in sort_runs(count):
         structure = "block" if run == 1 else "merge"
-        pipeline = launcher.pipeline(
-            "indexing/merge_pairs",
-            (structure,),
-            {"pass": structure, "block": BLOCK},
-            bindings=("read", "read_write"),
-            params_words=3,
-        )
         result = launcher.empty_buffer(8 * count, name)
-        launcher.queue.dispatch(
-            pipeline, (buffer, result), words((0, count, run)), groups, name, (result,)
-        )
+        _dispatch(
+            launcher, "indexing/merge_pairs", structure, {"block": BLOCK}, (buffer,), (result,),
+            (0, count, run), count, name,
+        )  # fmt: skip
         buffer = result
     return buffer
+
+
+def _sorted_by_digit(
+    launcher: Launcher,
+    buffer: Buffer,
+    plan: DigitSort,
+    count: int,
+    shift: int,
+    largest: int,
+    name: str,
+) -> Buffer:
+    """Queue one pass of the digit sort."""
+    digits = {"digits": 1 << DIGIT_BITS}
+    params = (0, count, plan.chunks, plan.chunk, shift, largest)
+    counts = launcher.empty_buffer(4 * plan.counters, name)
+    _dispatch(
+        launcher, "indexing/sort_digits", "count", digits, (buffer,), (counts,),
+        params, plan.chunks, name,
+    )  # fmt: skip
+    segments = -(-plan.counters // plan.segment)
+    sums = launcher.empty_buffer(4 * segments, name)
+    scan = (0, plan.counters, plan.segment)
+    for structure, reads, writes, block, invocations in (
+        ("segments", (counts,), (sums,), scan, segments),
+        ("between", (), (sums,), (0, segments, segments), 1),
+        ("within", (sums,), (counts,), scan, segments),
+    ):
+        _dispatch(
+            launcher, "indexing/sums_before", structure, {}, reads, writes, block, invocations, name
+        )
+    result = launcher.empty_buffer(8 * count, name)
+    _dispatch(
+        launcher, "indexing/sort_digits", "move", digits, (buffer,), (result, counts),
+        params, plan.chunks, name,
+    )  # fmt: skip
+    return result
+
+
+def _dispatch(
+    launcher: Launcher,
+    template: str,
+    structure: str,
+    context: dict[str, Any],
+    reads: tuple[Buffer, ...],
+    writes: tuple[Buffer, ...],
+    params: tuple[int, ...],
+    invocations: int,
+    name: str,
+) -> None:
+    """Queue one pass of a sort."""
+    pipeline = launcher.pipeline(
+        template,
+        (structure,),
+        {"pass": structure, **context},
+        bindings=accesses(len(reads), len(writes)),
+        params_words=len(params),
+    )
+    groups = launcher.groups(workgroup_count(invocations, WORKGROUP))
+    launcher.queue.dispatch(pipeline, (*reads, *writes), words(params), groups, name, writes)
