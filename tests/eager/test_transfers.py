@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections import OrderedDict, defaultdict, namedtuple
 
 import numpy as np
@@ -105,6 +106,27 @@ def test_one_submission_for_all(fresh_rt, get):
         after = rt.stats()["backend"]["queue"]
         assert after["submits"] - before["submits"] <= 1
         assert after["reads"] - before["reads"] == 40
+
+
+def test_no_copies_on_the_host_but_the_result(rt):
+    array = np.arange(1 << 20, dtype=np.float32)
+    rt.constant_from(array).numpy()  # pools and staging memory are there
+    rt.synchronize()
+    tracemalloc.start()
+    try:
+        x = rt.constant_from(array)
+        uploading = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        found = tw.device_get(x)
+        reading = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    kept = array.nbytes if rt.device.backend == "cpu" else 0  # where the tensor itself lies
+    slack = 100_000
+    assert uploading <= kept + slack
+    assert reading <= array.nbytes + slack
+    assert np.array_equal(found, array)
 
 
 def test_runtimes_may_be_mixed(rt, cpu, get):
