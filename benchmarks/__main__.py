@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
             help=f"Vulkan driver files joined by {os.pathsep!r}: each is an adapter to measure on "
             "(default: VK_DRIVER_FILES, else what each library takes)",
         )
-        command.add_argument("--rounds", type=int, default=15, help="rounds (default: 15)")
+        command.add_argument("--rounds", type=int, default=11, help="rounds (default: 11)")
     for command in (run, targets, scaling):
         command.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers")
     folder = candidates.default_folder()

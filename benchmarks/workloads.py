@@ -25,8 +25,8 @@ RATE = 0.05
 #: Backends of ours and libraries that work on the processor; the rest are on a WebGPU adapter.
 EVERYWHERE = frozenset({"cpu", "webgpu"})
 #: The most kernels for exp(sin(x))*x+1 and for 100 additions.
-ELEMENTWISE = {"dispatches": 4}
-ADDS = {"dispatches": 100}
+ELEMENTWISE = {"dispatches": 1}
+ADDS = {"dispatches": 2}
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def product(left: tuple[int, ...], right: tuple[int, ...], most: int) -> Workloa
     return Workload(f"matmul {name}", "matmul", pair(left, right), {}, {"dispatches": most})
 
 
-def training_step(batch: int, layers: tuple[int, ...] = LAYERS, most: int = 120) -> Workload:
+def training_step(batch: int, layers: tuple[int, ...] = LAYERS, most: int = 36) -> Workload:
     """A classifier's loss, gradients and update, and the loss read: ReLU, cross-entropy, SGD."""
 
     def arrays() -> list[Array]:
@@ -134,10 +134,10 @@ def catalogue(scale: str = "full") -> list[Workload]:
         Workload("read a scalar after x+1", "read", normal(), {}, {"dispatches": 1}),
     ]
     for size in (1000, line) if full else (100,):
-        rows += [chain(size, False, 24), chain(size, True, 80)]
-    for operation, most in (("add", 4), ("mul", 6), ("exp", 8), ("matmul", 7)):
+        rows += [chain(size, False, 2), chain(size, True, 4)]
+    for operation, most in (("add", 1), ("mul", 2), ("exp", 2), ("matmul", 4)):
         rows += [gradient_of_sum(operation, (n, n), most) for n in (2, 32)]
-    return [*rows, gradient_of_sum("matmul", (batch, 16, 16), 7)]
+    return [*rows, gradient_of_sum("matmul", (batch, 16, 16), 4)]
 
 
 def float64_workloads(scale: str = "full") -> list[tuple[Workload, Workload]]:
@@ -150,7 +150,7 @@ def float64_workloads(scale: str = "full") -> list[tuple[Workload, Workload]]:
         return [
             Workload(
                 f"x*x+x, {short(line)}, {dtype}", "multiply_add", normal(line, dtype=dtype), {},
-                {"dispatches": 2}, tolerance,
+                {"dispatches": 1}, tolerance,
             ),
             Workload(
                 f"sum of all, {side}x{side}, {dtype}", "total",

@@ -41,6 +41,9 @@ def test_a_workload_agrees_with_numpy_and_takes_few_kernels(
         # Warm: nothing is compiled and what a step needs comes from the pool.
         assert cell.counters["pipelines"] == 0
         assert cell.counters["allocations"] == 0
+        # The data is there, and at most a number is read.
+        assert cell.counters["bytes up"] == 0
+        assert cell.counters["bytes down"] <= 8
 
 
 def test_both_scales_have_the_same_programs() -> None:
