@@ -89,14 +89,17 @@ class Expression:
         """Dialects of the stored values, in the order of the outputs."""
         return tuple(dialect(self.dialect_of(value)) for value in self.outputs)
 
-    def statements(self) -> tuple[str, ...]:
+    def statements(self, *, isolated: bool = True) -> tuple[str, ...]:
         """WGSL `let` statements for the steps, over operands named v0, v1, ...
+
+        `isolated`: a single step meets no other arithmetic in its kernel, which therefore cannot
+        change its rounding.
 
         Raises:
             UnsupportedOperationError: a dialect lacks a function that a step needs.
         """
         count = len(self.operands)
-        fused = len(self.steps) > 1
+        fused = len(self.steps) > 1 or not isolated
         lines = []
         for number, step in enumerate(self.steps):
             text = _step_text(step, _argument_names(step))

@@ -9,8 +9,10 @@ from struct import pack_into
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import dialect
-from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, Reduction
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, Reduction, Stage
 from tenferro_wgpu.backends.webgpu.fusion.programs import Operation
+from tenferro_wgpu.backends.webgpu.fusion.row_kernels import prepare_rows
+from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise, prepare_map
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.reduction import (
@@ -27,19 +29,22 @@ Values = dict[int, Any]
 def run_stages(launcher: Launcher, plan: Plan, values: Values) -> None:
     """Dispatch the kernels of a ready plan; `values` holds its operands and takes the results."""
     for stage in plan.stages:
-        if isinstance(stage, Map):
-            _run_map(launcher, stage, values)
-        else:
+        if isinstance(stage, Reduction):
             _run_reduction(launcher, plan, stage, values)
+        else:
+            _run_one(launcher, stage, values)
 
 
-def compile_stage(launcher: Launcher, stage: Map | Reduction) -> None:
-    """Compile a map, or find it compiled; reductions are compiled by their first run."""
+def compile_stage(launcher: Launcher, stage: Stage) -> None:
+    """Compile a kernel, or find it compiled; reductions are compiled by their first run."""
     if isinstance(stage, Map):
         stage.launch = prepare_map(launcher, stage.expression, stage.layouts, stage.shape)
+    elif isinstance(stage, Rows):
+        stage.launch = prepare_rows(launcher, stage)
 
 
-def _run_map(launcher: Launcher, stage: Map, values: Values) -> None:
+def _run_one(launcher: Launcher, stage: Map | Rows, values: Values) -> None:
+    """Run a stage that is one dispatch."""
     launch = stage.launch
     assert launch is not None and launch.pipeline is not None, "compiled, over some element"
     queue = launcher.queue

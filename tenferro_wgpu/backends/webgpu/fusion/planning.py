@@ -5,7 +5,8 @@ Called by fuser.py; kernels.py runs the plans.  Pure functions of structures: no
 A program without reductions becomes one map, or several where it binds too many buffers.  With
 reductions it is cut at them: a reduction computes the elements it needs as it reads (its
 prologue), and what is done with its rows afterwards as it stores (its epilogue); elements behind
-a reduction read its rows spread over the reduced axes.
+a reduction read its rows spread over the reduced axes.  Where one kernel can walk along rows and
+do it all (row_planning.py), it does.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ from typing import Any, TypeAlias
 from tenferro_wgpu.backends.webgpu.dialects import dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression, Step
 from tenferro_wgpu.backends.webgpu.fusion.programs import Leaf, Operation, Program
+from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows, plan_rows
+from tenferro_wgpu.backends.webgpu.fusion.selection import (
+    as_expression,
+    name_of,
+    needed_operations,
+)
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, MapLaunch, plan_map
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
-#: Names of operations that the name of a kernel lists, in errors and profiles.
-MOST_NAMES = 8
 #: Elements that cost this much are stored, where they are wanted anyway, before a reduction
 #: reads them; cheaper ones are computed again.
 WORTH_READING = 4
@@ -48,6 +53,11 @@ class Map:
     name: str
     launch: MapLaunch | None = None
 
+    @property
+    def pipeline_key(self) -> tuple[Any, ...]:
+        """The key of its pipeline."""
+        return ("elementwise/map", self.structure)
+
 
 @dataclass
 class Reduction:
@@ -62,6 +72,9 @@ class Reduction:
     output: int
     dialect: str
     structure: tuple[Any, ...]
+
+
+Stage: TypeAlias = "Map | Reduction | Rows"
 
 
 @dataclass
@@ -85,35 +98,26 @@ class Plan:
     leaves: dict[int, Leaf]
     released: list[tuple[int, ...]]
     rows: frozenset[int]
-    stages: list[Map | Reduction] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
     ready: bool = False
     epilogues: dict[tuple[int, bool], Any] = field(default_factory=dict)
 
 
-def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int) -> Plan:
-    """Plan the kernels that compute `outputs` of a program, each with at most `most_buffers`."""
+def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int, is_cpu: bool) -> Plan:
+    """Plan the kernels that compute `outputs` of a program, each with at most `most_buffers`.
+
+    `is_cpu`: for a software adapter.
+    """
     leaves, operations = program.listing()
     needed = needed_operations(operations, outputs)
     rows = frozenset([each.slot for each in needed if each.kind != "element"])
     plan = Plan(program, outputs, needed, leaves, _released(needed, outputs), rows)
     if len(needed) > 1:
         plan.stages = _Planner(program, leaves, needed, outputs, most_buffers).stages()
+        if rows and len(plan.stages) > 1:
+            whole = plan_rows(program, leaves, needed, outputs, most_buffers, is_cpu)
+            plan.stages = plan.stages if whole is None else [whole]
     return plan
-
-
-def needed_operations(
-    operations: Sequence[Operation], outputs: Iterable[int], stored: Iterable[int] = ()
-) -> list[Operation]:
-    """The operations that `outputs` depend on, in order, where `stored` values are known."""
-    wanted = set(outputs)
-    known = set(stored)
-    needed = []
-    for operation in reversed(operations):
-        if operation.slot in wanted and operation.slot not in known:
-            needed.append(operation)
-            wanted.update(operation.arguments)
-    needed.reverse()
-    return needed
 
 
 def _released(operations: Sequence[Operation], outputs: Iterable[int]) -> list[tuple[int, ...]]:
@@ -129,34 +133,6 @@ def _released(operations: Sequence[Operation], outputs: Iterable[int]) -> list[t
     return released
 
 
-def as_expression(
-    operations: Sequence[Operation], outputs: Sequence[int], first: Sequence[tuple[int, str]] = ()
-) -> tuple[Expression, tuple[int, ...]]:
-    """The expression of some operations, and the numbers of the values that it reads.
-
-    `first` are (number, dialect) of values that shall be its first operands.
-    """
-    made = {operation.slot for operation in operations}
-    sources = dict(first)
-    for operation in operations:
-        for slot, taken in zip(operation.arguments, operation.taken, strict=True):
-            if slot not in made:
-                sources.setdefault(slot, taken)
-    results = [operation.slot for operation in operations]
-    numbers = {slot: number for number, slot in enumerate((*sources, *results))}
-    steps = [
-        Step(
-            operation.name,
-            operation.taken[-1],
-            tuple([numbers[slot] for slot in operation.arguments]),
-            operation.dialect,
-        )
-        for operation in operations
-    ]
-    stored = tuple([numbers[slot] for slot in outputs])
-    return Expression(tuple(sources.values()), tuple(steps), stored), tuple(sources)
-
-
 def make_map(
     shape: tuple[int, ...],
     layout_of: LayoutOf,
@@ -168,9 +144,8 @@ def make_map(
     layouts = tuple([layout_of(slot) for slot in sources])
     dialects = [dialect(name) for name in expression.operands] + list(expression.output_dialects())
     plan = plan_map(layouts, shape, all(each.words == 1 for each in dialects))
-    names = [operation.name for operation in operations]
-    name = "+".join(names[:MOST_NAMES]) + ("+..." if len(names) > MOST_NAMES else "")
     structure = (expression, plan.kinds, plan.width, plan.rank)
+    name = name_of(operations)
     return Map(shape, expression, sources, layouts, tuple(outputs), structure, name)
 
 
@@ -192,9 +167,9 @@ class _Planner:
         self._most_buffers = most_buffers
         self._by_slot = {operation.slot: operation for operation in operations}
         self._stored: set[int] = set()
-        self._stages: list[Map | Reduction] = []
+        self._stages: list[Stage] = []
 
-    def stages(self) -> list[Map | Reduction]:
+    def stages(self) -> list[Stage]:
         """The kernels in order."""
         rows = [slot for slot in self._outputs if self._is_row(slot)]
         elements = [slot for slot in self._outputs if not self._is_row(slot)]

@@ -15,7 +15,8 @@ from weakref import ref
 from tenferro_wgpu.backends.webgpu.dialects import dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression
 from tenferro_wgpu.backends.webgpu.fusion.groups import Pending, Product
-from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, as_expression
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan
+from tenferro_wgpu.backends.webgpu.fusion.selection import as_expression
 from tenferro_wgpu.backends.webgpu.kernels.contraction_epilogue import launch_contraction_epilogue
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.layout import contiguous_layout

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 from weakref import ref
 
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, Product
 from tenferro_wgpu.backends.webgpu.fusion.kernels import compile_stage, run_operation, run_stages
-from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, make_plan
+from tenferro_wgpu.backends.webgpu.fusion.planning import Plan, Reduction, make_plan
 from tenferro_wgpu.backends.webgpu.fusion.products import Epilogue, make_epilogue, run_epilogue
 from tenferro_wgpu.backends.webgpu.fusion.programs import Program
 from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
@@ -149,7 +149,9 @@ class Runner:
             outputs = tuple([pending.slot for pending in wanted])
             plan = program.plans.get(outputs)
             if plan is None:
-                plan = program.plans[outputs] = make_plan(program, outputs, self._most_buffers)
+                plan = program.plans[outputs] = make_plan(
+                    program, outputs, self._most_buffers, self._launcher.is_cpu
+                )
             values: dict[int, Any] = dict(zip(plan.leaves, group.leaves, strict=False))
             products = [slot for slot in values if type(values[slot]) is Product]
             if products:
@@ -211,7 +213,7 @@ class Runner:
         self._kernels += 1
         return True
 
-    def _is_worth_compiling(self, structure: tuple[Any, ...]) -> bool:
+    def _is_worth_compiling(self, structure: Hashable) -> bool:
         """Whether a structure was seen often enough; counts this time."""
         sightings: int = self._sightings.find(structure) or 0
         self._sightings.store(structure, sightings + 1)
@@ -265,7 +267,7 @@ class Runner:
         pipelines = self._queue.device.pipelines
         worth = True
         for stage in plan.stages:
-            known = isinstance(stage, Map) and pipelines.find(("elementwise/map", stage.structure))
+            known = not isinstance(stage, Reduction) and pipelines.find(stage.pipeline_key)
             if not known and not self._is_worth_compiling(stage.structure):
                 worth = False
         if worth:
