@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -242,3 +244,45 @@ def test_casts_between_the_dialects_keep_bits(f64: str) -> None:
         there = cast(f64, target, bits.view(np.float64))
         back = cast(target, f64, there)
         assert_same(back.view(np.uint64), bits, bits)
+
+
+def sums_of_eight(*operands: np.ndarray) -> np.ndarray:
+    """The software dialect's sum of four arrays, each taken twice."""
+    call = "tf_sum8_f64s(a, b, c, d, c, a, d, b)"
+    return evaluate(call, *operands, result="f64s", inputs=("f64s",) * 4)
+
+
+@pytest.mark.parametrize("spread", [3, 40])
+@pytest.mark.parametrize("lowest", [1, 1023, 2000])
+def test_sums_of_eight_are_rounded_once(f64: str, spread: int, lowest: int) -> None:
+    if f64 != "f64s":
+        pytest.skip("the software dialect's own")
+    random = np.random.default_rng(spread)
+    fields = random.integers(lowest - 1, lowest + spread, (4, min(COUNT // 10, 5000)))
+    operands = with_exponent(random_bits(random, fields.size).reshape(fields.shape), fields)
+    values = operands.view(np.float64)
+    values[1, ::3] = -values[0, ::3]  # cancellation
+    values[3, ::2] = 0
+    found = sums_of_eight(*values)
+    if spread == 3:
+        assert_same(found, np.array([math.fsum([*column, *column]) for column in values.T]))
+        return
+    for column, near in zip(values.T, found, strict=True):
+        exact = 2 * sum(Fraction(value) for value in column.tolist())
+        allowed = Fraction(float(np.spacing(abs(near)))) / 2
+        allowed += Fraction(float(np.abs(column).max())) / 2**55
+        assert abs(Fraction(float(near)) - exact) <= allowed
+
+
+def test_sums_of_eight_keep_special_values(f64: str) -> None:
+    if f64 != "f64s":
+        pytest.skip("the software dialect's own")
+    nan = np.array([0x7FF0000000000001], np.uint64).view(np.float64)[0]
+    special = np.array([np.inf, -np.inf, nan, -nan, 0.0, -0.0, 1.5, -2.0, 5e-324, 1e307])
+    values = np.stack([part.ravel() for part in np.meshgrid(*[special] * 4)])
+    with np.errstate(all="ignore"):
+        wanted = values.sum(0) * 2
+    found = sums_of_eight(*values)
+    assert_same(np.where(found == 0, 0.0, found), np.where(wanted == 0, 0.0, wanted))
+    largest = np.full((4, 2), 1.7e308) * [1, -1]
+    assert sums_of_eight(*largest).tolist() == [np.inf, -np.inf]

@@ -316,6 +316,8 @@ def _prepare_step(
     element = prologue.dialect_of(prologue.outputs[0])
     result = dialect(epilogue.dialect_of(epilogue.outputs[0])) if epilogue else T
     combiner = COMBINERS[name]
+    # Eight software numbers are added at once, with as many roundings in four times the elements.
+    grouped = combiner == "sum" and T.name == "f64s"
     leaves = len(prologue.operands)
     context = {
         "T": T,
@@ -328,7 +330,8 @@ def _prepare_step(
         "inner_rank": found.inner_rank,
         "combiner": combiner,
         "compensated": combiner == "sum" and T.dtype.kind == "f",
-        "block": BLOCK,
+        "block": BLOCK * 4 if grouped else BLOCK,
+        "group": 8 if grouped else 1,
         "leaves": operands[:leaves],
         "epilogue_leaves": operands[leaves:],
         "result_binding": len(bound),
