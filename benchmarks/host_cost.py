@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import tenferro_wgpu as tw
+from tenferro_wgpu.backends.webgpu.backend import WebGpuBackend
 
 from .dispatch_floor import DispatchFloor
 from .table import aligned, leave_out
@@ -30,12 +31,15 @@ SIZE = 64
 WARM_UP_ROUNDS = 3
 #: What we aim for on a GPU, in multiples of the floor.
 TARGETS = {"untracked": 1.5, "tracked": 2.5, "backward node": 3.0}
+#: Marks the rows of a runtime that dispatches every operation by itself.
+UNFUSED = ", fusion off"
 
 LEGEND = """\
 floor    a bare loop that records the same dispatches through wgpu-py's C functions: the least
          that an eager operation can cost in Python
 x floor  the median as a multiple of the floor's; backends that are not WebGPU have none
-target   the most that x floor should be on a GPU"""
+target   the most that x floor should be on a GPU
+fusion   off: every operation is a dispatch of its own, as in the floor; else several share one"""
 SOFTWARE_NOTE = """\
 This adapter is software: its threads take the processor and its caches from Python, so that
 x floor is no measure of a GPU."""
@@ -110,7 +114,9 @@ def floor_candidate(operations: int) -> Candidate | None:
     )  # fmt: skip
 
 
-def runtime_candidates(runtime: tw.EagerRuntime, operations: int) -> list[Candidate]:
+def runtime_candidates(
+    runtime: tw.EagerRuntime, operations: int, suffix: str = ""
+) -> list[Candidate]:
     """Untracked and tracked products, and the nodes of their reverse sweep."""
     ones = np.ones(SIZE, np.float32)
     one = runtime.constant_from(ones)
@@ -141,8 +147,8 @@ def runtime_candidates(runtime: tw.EagerRuntime, operations: int) -> list[Candid
 
     def candidate(kind: str, prepare: Callable[[], Any], run: Callable[[Any], Any]) -> Candidate:
         return Candidate(
-            f"{runtime.device.name} ({runtime.device.backend})", kind, operations, prepare, run,
-            settle, lambda: _counters(runtime.stats()["backend"]), software,
+            f"{runtime.device.name} ({runtime.device.backend})", kind + suffix, operations,
+            prepare, run, settle, lambda: _counters(runtime.stats()["backend"]), software,
         )  # fmt: skip
 
     return [
@@ -213,7 +219,7 @@ def measure(candidates: list[Candidate], rounds: int) -> list[Row]:
                 {name: value / total for name, value in counters.items()},
                 candidate.software,
                 median / floor if floor is not None and compared else None,
-                TARGETS.get(candidate.kind) if compared else None,
+                TARGETS.get(candidate.kind.removesuffix(UNFUSED)) if compared else None,
             )
         )
     return rows
@@ -257,9 +263,13 @@ def available_runtimes(names: list[str]) -> list[tw.EagerRuntime]:
 def run(names: list[str], operations: int, rounds: int) -> list[Row]:
     """Measure the backends that have a device here, and the floor where WebGPU is one of them."""
     runtimes = available_runtimes(names)
-    candidates = [
-        candidate for runtime in runtimes for candidate in runtime_candidates(runtime, operations)
-    ]
+    candidates = []
+    for runtime in list(runtimes):
+        candidates += runtime_candidates(runtime, operations)
+        if runtime.device.backend == "webgpu":
+            unfused = tw.EagerRuntime(WebGpuBackend(fusion=False))
+            runtimes.append(unfused)
+            candidates += runtime_candidates(unfused, operations, UNFUSED)
     floor = floor_candidate(operations) if "webgpu" in names else None
     if floor is not None:
         candidates.insert(0, floor)

@@ -63,10 +63,14 @@ def test_webgpu_beside_its_floor(tmp_path: Path) -> None:
     assert by_kind["untracked"]["dispatches"] <= 1
     assert by_kind["tracked"]["dispatches"] <= 1
     assert by_kind["backward node"]["dispatches"] < 1.1
+    assert by_kind["untracked, fusion off"]["dispatches"] == 1
+    assert by_kind["tracked, fusion off"]["dispatches"] == 1
+    assert 1 <= by_kind["backward node, fusion off"]["dispatches"] < 1.1
     # Warm: nothing is compiled any more and buffers come from the pool.
     for kind in ("untracked", "tracked", "backward node"):
-        assert by_kind[kind]["pipelines"] == 0
-        assert by_kind[kind]["buffers"] < 0.1
+        for each in (by_kind[kind], by_kind[f"{kind}, fusion off"]):
+            assert each["pipelines"] == 0
+            assert each["buffers"] < 0.1
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.5, "pass"), (1.51, "miss"), (None, "")])
