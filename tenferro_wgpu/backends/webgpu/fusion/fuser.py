@@ -30,6 +30,7 @@ from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, launch_e
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import UnsupportedOperationError
 from tenferro_wgpu.layout import contiguous_layout
@@ -362,7 +363,10 @@ class Fuser(Runner):
                     name, dtype=operands[-1].dtype, backend="webgpu", hint=error.hint
                 ) from error
         item = 4 * result.words
-        launcher.check_bindable(contiguous_layout(spec.shape).size * item, name)
+        size = contiguous_layout(spec.shape).size
+        launcher.check_bindable(size * item, name)
+        if kind == "reduction":
+            check_counts(name, size, operands[0].size // size)
         found = contiguous_spec(spec)
         longer = program.extended(name, tokens, dialects, result, found, kind, axes)
         held = max(2, MOST_HELD_BYTES // (contiguous_layout(program.shape).size * item))
