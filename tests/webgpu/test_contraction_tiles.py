@@ -26,7 +26,7 @@ TILES = sorted(
     {tile for tiles in WORKGROUP_TILES.values() for tile in tiles}
     | {Tile("subgroup", rows, columns, 1, 8) for rows, columns in SUBGROUP_TILES}
     | {Tile("registers", side, other) for side in (1, 2, 4, 8) for other in (1, 4, 8)}
-    | {Tile("aligned", rows, columns) for rows in (1, 2) for columns in (1, 2, 4)}
+    | {Tile("aligned", rows, columns) for rows in (1, 2, 4) for columns in (1, 2, 4)}
     | {Tile("lanes", 1, 1)},
     key=repr,
 )

@@ -111,6 +111,8 @@ BUSY_WORKGROUPS: dict[AdapterKind, int] = {"discrete": 128, "integrated": 32, "c
 #: Multiplications from which a search of the best tile pays: a product of 1024 x 1024 matrices.
 SEARCHED_WORK = 1 << 30
 MOST_CANDIDATES = 8
+#: Multiplications of software float64 from which its largest tile is worth compiling.
+LARGE_ALIGNED = 1 << 23
 #: Rows and columns per lane of a subgroup's tile, the largest first.
 SUBGROUP_TILES = ((16, 8), (16, 4))
 #: Largest register tile by dialect; 64-bit integers are pairs of words.
@@ -163,7 +165,12 @@ class TileTable:
             others.append(Tile("workgroup", 8, 8, 8, 8, 8))
         others += [Tile("registers", 8, 8), Tile("registers", 4, 8), Tile("registers", 4, 4)]
         if dialect == "f64s":
-            others = [Tile("aligned", 1, 1), Tile("aligned", 2, 2), Tile("aligned", 2, 4)]
+            others = [
+                Tile("aligned", 1, 1),
+                Tile("aligned", 2, 2),
+                Tile("aligned", 2, 4),
+                Tile("aligned", 4, 4),
+            ]
         usable = [tile for tile in others if self.can_compute(tile, dialect, words)]
         return tuple(dict.fromkeys((first, *usable)))[:MOST_CANDIDATES]
 
@@ -245,6 +252,7 @@ def register_tile(size: Size, dialect: str) -> Tile:
 
 def aligned_tile(size: Size) -> Tile:
     """The tile of software float64 for a product; its code grows with each element of it."""
-    rows = 2 if size.m >= 4 else 1
+    large = size.batches * size.m * size.n * size.k >= LARGE_ALIGNED
+    rows = 4 if large and size.m >= 16 else 2 if size.m >= 4 else 1
     columns = 4 if size.n >= 16 else 2 if size.n >= 4 else 1
     return Tile("aligned", rows, columns)
