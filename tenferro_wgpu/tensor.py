@@ -77,6 +77,8 @@ def tensor_spec(dtype: np.dtype[Any], layout: Layout) -> TensorSpec:
 
 def contiguous_spec(aval: ShapeDtype) -> TensorSpec:
     """The spec of C-contiguous tensors of this shape and dtype, as kernels return them."""
+    if isinstance(aval, TensorSpec) and aval.layout.is_contiguous and aval.layout.offset == 0:
+        return aval
     return tensor_spec(aval.dtype, contiguous_layout(aval.shape))
 
 

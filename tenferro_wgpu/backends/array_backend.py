@@ -21,7 +21,7 @@ from ..errors import (
     UnsupportedOperationError,
 )
 from ..layout import Layout, contiguous_layout
-from ..tensor import ShapeDtype, Tensor
+from ..tensor import ShapeDtype, Tensor, contiguous_spec
 from .array_kernels import BoundKernel
 from .protocol import Capabilities
 
@@ -99,7 +99,10 @@ class ArrayBackend:
                 raise
             raise refused from error
         self._executed[name] = self._executed.get(name, 0) + 1
-        return (self._wrap(result, out.dtype),)
+        spec = contiguous_spec(out)
+        tensor = Tensor(spec.dtype, spec.layout, result, self, None, spec)
+        tensor.native_view = result
+        return (tensor,)
 
     def upload(self, array: np.ndarray[Any, Any]) -> Tensor:
         """Copy a host array; see `Backend.upload`."""

@@ -291,3 +291,16 @@ def test_signatures_are_inferred_once_and_bounded(fresh_rt):
     assert fresh_rt.cache_stats().signatures.entries <= 3
     fresh_rt.clear_caches()
     assert fresh_rt.cache_stats().signatures.entries == 0
+
+
+def test_views_of_every_layout_come_back_the_same(fresh_rt):
+    base = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    x = fresh_rt.constant_from(base)
+    for _ in range(2):  # inferred, then found
+        moved = x.transpose(2, 0, 1)
+        assert np.array_equal(moved.numpy(), base.transpose(2, 0, 1))
+        assert np.array_equal(moved.reshape(4, 6).numpy(), base.transpose(2, 0, 1).reshape(4, 6))
+        assert np.array_equal((moved + x[0, 0, :2, None]).numpy(),
+                              base.transpose(2, 0, 1) + base[0, 0, :2, None])  # fmt: skip
+        assert np.array_equal((x[:, 1] * x[:, 1]).numpy(), base[:, 1] ** 2)
+        assert np.array_equal((x[:, 2] * x[:, 2]).numpy(), base[:, 2] ** 2)

@@ -107,6 +107,14 @@ def add(queue: Queue, x: Buffer, y: Buffer, count: int, operation: str = "add") 
     return output
 
 
+def compute(queue: Queue, x: Buffer, y: Buffer, count: int, operation: str = "add") -> Buffer:
+    """`add` by the one call that allocates and records."""
+    groups = (-(-count // 64), 1, 1)
+    return queue.compute(
+        add_pipeline(queue), [x, y], 4 * count, add_params(count), groups, operation
+    )
+
+
 def values(queue: Queue, buffer: Buffer, count: int) -> np.ndarray:
     return queue.read(buffer, 0, 4 * count).view(np.float32)
 

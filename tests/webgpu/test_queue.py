@@ -14,6 +14,7 @@ from driver_support import (
     add_params,
     add_pipeline,
     check_indices,
+    compute,
     open_variant,
     params_block,
     values,
@@ -153,6 +154,35 @@ def test_empty_buffers(queue):
     empty = queue.upload(np.empty(0, np.float32))
     assert empty.size == 0
     assert queue.read(empty, 0, 0).size == 0
+
+
+def test_compute_allocates_and_records_in_one(queue):
+    x = queue.upload(np.arange(100, dtype=np.float32))
+    total = x
+    for number in range(1, 200):
+        total = compute(queue, total, x, 100, f"add {number}")
+        assert total.size == 400
+    stats = queue.stats()
+    assert stats["queue"]["dispatches"] == 199
+    assert stats["memory"]["buffers"] <= 4
+    assert stats["memory"]["live_bytes"] == 2 * x.slot.size
+    assert np.array_equal(values(queue, total, 100), 200 * np.arange(100))
+
+
+def test_compute_checks_what_dispatch_checks(queue):
+    other = Queue(queue.device)
+    x, mine = other.upload(np.ones(4, np.float32)), queue.upload(np.ones(4, np.float32))
+    with pytest.raises(RuntimeClosedError):
+        compute(queue, x, mine, 4)
+    with pytest.raises(ValueError, match="binds 3 buffers"):
+        queue.compute(add_pipeline(queue), [mine], 16, add_params(4), (1, 1, 1), "add")
+    with pytest.raises(TensorTooLargeError, match="huge add"):
+        compute(queue, mine, mine, queue.device.limits.max_buffer_size, "huge add")
+    assert queue.stats()["queue"]["pending"] == 0
+    other.close()
+    queue.close()
+    with pytest.raises(RuntimeClosedError):
+        compute(queue, mine, mine, 4)
 
 
 def test_zero_workgroups_record_nothing(queue):

@@ -13,6 +13,7 @@ from driver_support import (
     add_params,
     add_pipeline,
     check_indices,
+    compute,
     open_variant,
     params_block,
     values,
@@ -71,8 +72,9 @@ def test_a_refused_dispatch_spoils_only_what_depends_on_it(queue):
     for failed in (bad, dependent, second_hand):
         with pytest.raises(TenferroError, match="mistake"):
             values(queue, failed, 8)
-    with pytest.raises(TenferroError, match="mistake"):
-        add(queue, dependent, one, 8)
+    for record in (add, compute):
+        with pytest.raises(TenferroError, match="mistake"):
+            record(queue, dependent, one, 8)
     with pytest.raises(TenferroError, match="mistake"):
         queue.synchronize()
     queue.synchronize()

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from driver_support import BROWSER, VARIANTS, add, check_indices, open_variant, values
+from driver_support import BROWSER, VARIANTS, add, check_indices, compute, open_variant, values
 
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.errors import DeviceOutOfMemoryError, IndexOutOfBoundsError
@@ -90,6 +90,10 @@ def test_exhausted_memory_is_waited_for_without_the_lock(queue):
     driver.failures = 1
     y = queue.upload(np.ones(70_000, np.float32))
     assert driver.free_while_waiting == [True, True]
+    driver.failures = 1
+    total = compute(queue, y, y, 70_000)
+    assert driver.free_while_waiting == [True, True, True]
+    assert np.array_equal(values(queue, total, 70_000), np.full(70_000, 2))
     driver.failures = 2
     with pytest.raises(DeviceOutOfMemoryError, match="zeros"):
         queue.allocate(90_000, "zeros")
