@@ -118,6 +118,9 @@ class Recorder(Submitter):
             pass
         finally:
             self._release()
+        return self._allocate_patiently(nbytes, operation)
+
+    def _allocate_patiently(self, nbytes: int, operation: str) -> Buffer:
         self._wait_for_memory()
         with self._lock:
             return self._allocate(nbytes, operation)
@@ -297,7 +300,7 @@ class Recorder(Submitter):
         finally:
             self._release()
         if output is None:
-            output = self.allocate(nbytes, operation)  # waits for memory
+            output = self._allocate_patiently(nbytes, operation)
             self.dispatch(pipeline, (*operands, output), params, workgroups, operation, (output,))
         elif self._awaited and self._locked_by != threading.get_ident():
             self._wait_for_batches()
