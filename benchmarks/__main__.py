@@ -16,7 +16,7 @@ from typing import Any
 
 import tenferro_wgpu as tw
 
-from . import candidates, host_cost, report, transfers
+from . import candidates, host_cost, page, report, transfers
 from .measure import Measurement, Pace
 from .workloads import SCALES, catalogue
 
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     scaling.add_argument("--page", action="store_true", help="write docs/scaling.md and its plot")
     setup = commands.add_parser("setup-peers", help="install the peers in the folder of --peers")
     table = commands.add_parser(
-        "table", help="run with the peers; write the README's table, docs/benchmarks.json, the plot"
+        "table", help="run with the peers; write the tables of README and docs, the JSON, the plot"
     )
     table.add_argument(
         "--from-json", action="store_true", help="do not run: write what docs/benchmarks.json says"
@@ -140,7 +140,8 @@ def _table(options: argparse.Namespace) -> int:
             del cell["times_ms"]
         print(report.as_text(measured))
         _write(JSON, measured)
-    report.rewrite_block(ROOT / "README.md", report.markdown(measured))
+    page.rewrite_block(ROOT / "README.md", page.short_table(measured))
+    page.rewrite_block(ROOT / "docs" / "benchmarks.md", page.full_table(measured))
     _plot(measured, PLOT)
     return 0
 

@@ -115,10 +115,12 @@ def peers(folder: Path, places: Sequence[Adapter]) -> list[Candidate]:
     torch, no_torch = _interpreter(folder, "torch")
     jax, no_jax = _interpreter(folder, "jax")
     found.append(
-        Candidate("PyTorch CPU", "cpu", _python("torch_worker.py", interpreter=torch), {}, no_torch)
+        Candidate(
+            "PyTorch (CPU)", "cpu", _python("torch_worker.py", interpreter=torch), {}, no_torch
+        )
     )
     found.append(
-        Candidate("JAX CPU, jit", "cpu", _python("jax_worker.py", interpreter=jax), {}, no_jax)
+        Candidate("JAX (CPU, jit)", "cpu", _python("jax_worker.py", interpreter=jax), {}, no_jax)
     )
     packages = folder / "node"
     no_node = "" if (packages / "node_modules").is_dir() else "not installed"
@@ -140,17 +142,17 @@ def peers(folder: Path, places: Sequence[Adapter]) -> list[Candidate]:
         found.append(python("torchvulkan", "torch", "--device", "vulkan"))
         found.append(
             Candidate(
-                "tinygrad WEBGPU, jit",
+                "tinygrad (WEBGPU, jit)",
                 place.name,
                 _python("tinygrad_worker.py", interpreter=tinygrad),
                 {**environment, "DEV": "WEBGPU", "LD_LIBRARY_PATH": library_path},
                 no_tinygrad,
             )
         )
-        found.append(python("computeml, captured", "computeml"))
+        found.append(python("computeml (captured)", "computeml"))
         found.append(python("ferrotensor", "ferrotensor"))
         for name, script in (
-            ("jax-js, jit", "jax_js_worker.mjs"),
+            ("jax-js (jit)", "jax_js_worker.mjs"),
             ("TensorFlow.js", "tensorflow_js_worker.mjs"),
         ):
             command = ("node", str(WORKERS / script), str(packages))

@@ -1,4 +1,4 @@
-"""A run as data, as text and as the README's table; every form is made from the same JSON."""
+"""A run as data and as text; what is shown is made from the same data that is written."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .candidates import OURS, UNFUSED
+from .candidates import OURS
 from .measure import Cell, Measurement
 from .table import aligned
 
-__all__ = ["as_json", "as_text", "busy_note", "machine", "markdown", "rewrite_block"]
+__all__ = [
+    "as_json", "as_text", "busy_note", "cells_of", "machine", "milliseconds", "names_in", "places",
+    "workloads_of",
+]  # fmt: skip
 
 Report = dict[str, Any]
-
-BEGIN = "<!-- benchmarks: made by `make bench-table` -->"
-END = "<!-- end of benchmarks -->"
 
 
 def machine() -> dict[str, Any]:
@@ -54,6 +54,7 @@ def as_json(measurement: Measurement, cells: Iterable[Cell]) -> Report:
                 "place": worker.candidate.place,
                 "version": worker.version,
                 "device": worker.device,
+                "driver": worker.details.get("driver", ""),
             }
             for worker in measurement.workers
         ],
@@ -66,23 +67,26 @@ def as_json(measurement: Measurement, cells: Iterable[Cell]) -> Report:
 
 
 def places(report: Report) -> dict[str, str]:
-    """The adapters of a run and the device that ours says each one is."""
+    """The adapters of a run and the device and driver that ours says each one is."""
     return {
-        each["place"]: each["device"]
+        each["place"]: ", ".join(text for text in (each["device"], each["driver"]) if text)
         for each in report["candidates"]
         if each["place"] != "cpu" and each["name"] == OURS
     }
 
 
-def _names(report: Report, place: str) -> list[str]:
+def names_in(report: Report, place: str) -> list[str]:
+    """Who was measured in a place."""
     return [each["name"] for each in report["candidates"] if each["place"] == place]
 
 
-def _cells(report: Report) -> dict[tuple[str, str, str], dict[str, Any]]:
+def cells_of(report: Report) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """The cells by workload, candidate and place."""
     return {(each["workload"], each["candidate"], each["place"]): each for each in report["cells"]}
 
 
-def _workloads(report: Report) -> list[str]:
+def workloads_of(report: Report) -> list[str]:
+    """The workloads' names in their order."""
     return list(dict.fromkeys(each["workload"] for each in report["cells"]))
 
 
@@ -102,15 +106,15 @@ def _cell_text(cell: dict[str, Any] | None) -> str:
 
 def as_text(report: Report) -> str:
     """Tables of medians: one of what works on the processor, one for each adapter."""
-    cells = _cells(report)
+    cells = cells_of(report)
     parts = []
     tables = {"cpu": "the processor, by libraries that use it directly", **places(report)}
     for place, device in tables.items():
-        names = _names(report, place)
+        names = names_in(report, place)
         if not names:
             continue
         lines = [["workload", *names]]
-        for workload in _workloads(report):
+        for workload in workloads_of(report):
             found = [cells.get((workload, name, place)) for name in names]
             if any(found):
                 lines.append([workload, *(_cell_text(cell) for cell in found)])
@@ -147,50 +151,3 @@ def busy_note(about: dict[str, Any]) -> list[str]:
         f"This machine is busy (load {load:.1f} on {processors} processors): threads then wait "
         "for one another, those of matrix products most."
     ]
-
-
-def markdown(report: Report) -> str:
-    """The table of the README, one per adapter: median milliseconds, the adapter's best bold."""
-    about, cells = report["machine"], _cells(report)
-    versions = {each["name"]: each["version"] for each in report["candidates"]}
-    # Only one table can have what is not on an adapter: the first.
-    beside = [name for name in _names(report, "cpu") if name != OURS]
-    parts = [
-        f"Measured on {report['date']}: {about['processor']}, {about['processors']} processors, "
-        f"Python {about['python']}. Medians of interleaved rounds in one run, in milliseconds; "
-        "float32."
-    ]
-    for place, device in places(report).items():
-        names = [name for name in _names(report, place) if name != UNFUSED]
-        header = ["workload", *names, *beside]
-        parts.append(f"\nOn the adapter {device}; the last columns are on the processor:\n")
-        parts.append("| " + " | ".join(header) + " |")
-        parts.append("|---" + "|---:" * (len(header) - 1) + "|")
-        for workload in _workloads(report):
-            medians = {
-                name: cells.get((workload, name, "cpu" if name in beside else place), {}).get(
-                    "median_ms"
-                )
-                for name in header[1:]
-            }
-            on_adapter = [medians[name] for name in names if medians[name] is not None]
-            if not on_adapter:
-                continue
-            row = [workload]
-            for name, median in medians.items():
-                text = "-" if median is None else milliseconds(median)
-                best = name in names and median is not None and median == min(on_adapter)
-                row.append(f"**{text}**" if best else text)
-            parts.append("| " + " | ".join(row) + " |")
-    peers = [f"{name} {versions[name]}" for name in versions if not name.startswith(OURS)]
-    parts.append(f"\nVersions: {', '.join(peers)}. Bold: the fastest on the adapter.")
-    return "\n".join(parts)
-
-
-def rewrite_block(document: Path, text: str) -> None:
-    """Put a text between the two markers of a document; raises ValueError where they are not."""
-    before, begin, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{document} has no block between {BEGIN!r} and {END!r}")
-    document.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")

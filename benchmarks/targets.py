@@ -110,7 +110,7 @@ def rows_of_cells(cells: Iterable[Cell]) -> list[Row]:
                 rows.append(amount_row(key, what, cell.counters["dispatches"], "", most))
     by_name = {(cell.workload, cell.candidate, cell.place): cell for cell in timed}
     if ours := by_name.get((GRADIENT, OURS, "cpu")):
-        torch = by_name.get((GRADIENT, "PyTorch CPU", "cpu"))
+        torch = by_name.get((GRADIENT, "PyTorch (CPU)", "cpu"))
         ratio = None if torch is None else ours.median_ms / torch.median_ms
         rows.append(
             ratio_row("P9", f"{GRADIENT} (cpu)", _ms(ours), _ms(torch), ratio, GRADIENT_LIMIT)

@@ -163,7 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--backend", default="webgpu", choices=("webgpu", "cpu", "cuda"))
     runtime = tw.EagerRuntime(parser.parse_args().backend)
-    programs = Programs(runtime)
+    programs, capabilities = Programs(runtime), runtime.backend.capabilities()
     serve(
         {kind: getattr(programs, kind) for kind in KINDS},
         version=tw.__version__,
@@ -171,7 +171,7 @@ def main() -> None:
         read=_read,
         wait=lambda result: runtime.synchronize(),
         counters=lambda: counters(runtime),
-        details={"float64": runtime.backend.capabilities().dtypes["float64"]},
+        details={"float64": capabilities.dtypes["float64"], "driver": capabilities.driver},
     )
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from benchmarks.candidates import OURS
-from benchmarks.report import BEGIN, END, as_text, markdown, milliseconds, rewrite_block
+from benchmarks.page import BEGIN, END, full_table, rewrite_block, short_table
+from benchmarks.report import as_text, milliseconds
 
-README = Path(__file__).parents[2] / "README.md"
+REPOSITORY = Path(__file__).parents[2]
 
 
 def cell(candidate: str, place: str, ms: float, reason: str = "") -> dict[str, Any]:
@@ -27,7 +28,13 @@ def report() -> dict[str, Any]:
         "date": "2026-01-02",
         "machine": {"processor": "P", "processors": 2, "python": "3.11", "load": 9.0},
         "candidates": [
-            {"name": name, "place": place, "version": "7", "device": f"device {place}"}
+            {
+                "name": name,
+                "place": place,
+                "version": "7",
+                "device": f"device {place}",
+                "driver": "D 1",
+            }
             for name, place in names
         ],
         "left_out": [{"name": "absent", "place": "gpu", "reason": "not installed"}],
@@ -44,17 +51,24 @@ def report() -> dict[str, Any]:
 def test_text_has_a_table_per_place_and_the_reasons(report: dict[str, Any]) -> None:
     text = as_text(report)
     assert "3.00 ±10%" in text
-    assert "On the adapter device gpu (gpu)" in text
+    assert "On the adapter device gpu, D 1 (gpu)" in text
     assert "left out: absent (gpu): not installed" in text
     assert "no result: mute (gpu): no program: sum" in text
     assert "busy" in text
 
 
 def test_the_fastest_on_the_adapter_is_bold(report: dict[str, Any]) -> None:
-    lines = markdown(report).splitlines()
-    assert f"| workload | {OURS} | peer | mute | NumPy |" in lines
-    assert "| sum | **3.00** | 4.00 | - | 1.00 |" in lines
+    lines = short_table(report).splitlines()
+    assert f"| workload | {OURS} | peer | mute | NumPy | {OURS} on NumPy |" in lines
+    assert "| sum | **3.00** | 4.00 | - | 1.00 | 2.00 |" in lines
     assert "2026-01-02" in lines[0] and "P, 2 processors" in lines[0]
+    assert lines[-1] == "Versions: NumPy 7, peer 7, mute 7."
+
+
+def test_the_readme_has_the_larger_workloads_alone(report: dict[str, Any]) -> None:
+    report["cells"].append({**cell(OURS, "gpu", 5.0), "workload": "grad_sum_add 2x2"})
+    assert "grad_sum_add" in full_table(report)
+    assert "grad_sum_add" not in short_table(report)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +89,7 @@ def test_a_block_is_rewritten_and_nothing_else(tmp_path: Path) -> None:
         rewrite_block(document, "text")
 
 
-def test_the_readme_has_the_block() -> None:
-    text = README.read_text(encoding="utf-8")
+@pytest.mark.parametrize("document", ["README.md", "docs/benchmarks.md"])
+def test_the_documents_have_the_block(document: str) -> None:
+    text = (REPOSITORY / document).read_text(encoding="utf-8")
     assert text.index(BEGIN) < text.index(END)

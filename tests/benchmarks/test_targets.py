@@ -40,7 +40,7 @@ def test_the_best_peer_is_the_one_that_beats_ours_most_on_its_own_adapter() -> N
         cell(ELEMENTWISE, UNFUSED, "first", 0.1),
         cell(ELEMENTWISE, "near", "first", 1.0),
         cell(ELEMENTWISE, "far", "second", 2.0),
-        cell(ELEMENTWISE, "PyTorch CPU", "cpu", 0.01),
+        cell(ELEMENTWISE, "PyTorch (CPU)", "cpu", 0.01),
     ]
     row = targets.rows_of_cells(cells)[0]
     assert row.ratio == 5.0
@@ -65,12 +65,12 @@ def test_kernels_are_counted(dispatches: int, met: bool) -> None:
 def test_the_gradient_on_the_processor_is_compared_with_pytorch() -> None:
     cells = [
         cell(targets.GRADIENT, OURS, "cpu", 0.17),
-        cell(targets.GRADIENT, "PyTorch CPU", "cpu", 0.1),
-        cell(targets.GRADIENT, "JAX CPU, jit", "cpu", 0.001),
+        cell(targets.GRADIENT, "PyTorch (CPU)", "cpu", 0.1),
+        cell(targets.GRADIENT, "JAX (CPU, jit)", "cpu", 0.001),
     ]
     row = only(targets.rows_of_cells(cells), "P9")
     assert row.ratio == pytest.approx(1.7)
-    assert row.reference.endswith("(PyTorch CPU)")
+    assert row.reference.endswith("(PyTorch (CPU))")
 
 
 def test_additions_are_compared_with_the_floor() -> None:
