@@ -215,10 +215,10 @@ def _run(
                 constant = handles[position]
                 pack_into("<II", block, offset, constant.low, constant.high)
             params = bytes(block)
-        buffer = queue.allocate(launch.nbytes, name)
         bindings = [handles[position] for position in launch.bound]
-        bindings.append(buffer)
-        queue.dispatch(launch.pipeline, bindings, params, launch.workgroups, name, (buffer,))
+        buffer = queue.compute(
+            launch.pipeline, bindings, launch.nbytes, params, launch.workgroups, name
+        )
         handles = [buffer]
     return Tensor(spec.dtype, contiguous_layout(spec.shape), buffer, launcher.backend)
 
@@ -297,16 +297,17 @@ def _prepare_step(
     epilogue: Expression | None,
     epilogue_layouts: Sequence[Layout | None],
 ) -> _Launch:
+    names = [*prologue.operands, *(epilogue.operands[1:] if epilogue else ())]
     found = plan_addressing(
         step, shape, axes, layouts, epilogue_layouts, order, backwards,
         vectors=WIDE if launcher.is_cpu and _is_cheap(prologue) else 1,
+        wide_leaves=frozenset(i for i, each in enumerate(names) if dialect(each).words > 1),
     )  # fmt: skip
     step = found.step
     if max(found.outer_rank, found.inner_rank) > MAX_RANK:
         raise UnsupportedOperationError(
             name, backend="webgpu", hint=f"more than {MAX_RANK} separate axes; reshape to fewer"
         )
-    names = [*prologue.operands, *(epilogue.operands[1:] if epilogue else ())]
     bound = tuple(i for i, kind in enumerate(found.kinds) if kind != "constant")
     operands = tuple(
         (kind, found.invariant[i], dialect(names[i]), bound.index(i) if i in bound else -1,

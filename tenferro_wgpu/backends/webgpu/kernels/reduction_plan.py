@@ -209,6 +209,7 @@ def plan_addressing(
     order: Sequence[int] | None = None,
     backwards: frozenset[int] = frozenset(),
     vectors: int = 1,
+    wide_leaves: frozenset[int] = frozenset(),
 ) -> Addressing:
     """Address the operands of a dispatch.
 
@@ -219,6 +220,8 @@ def plan_addressing(
         epilogue_layouts: of the results' operands, all of `shape` without `axes`.
         backwards: axes to walk from their end.
         vectors: how many neighbouring loads of results an item may take at once.
+        wide_leaves: positions of the operands whose elements are of two words, so that no load
+            holds four of them.
     """
     order = order or range(len(shape))
     inner_axes = [axis for axis in order if axis in axes]
@@ -262,7 +265,7 @@ def plan_addressing(
     kinds: list[LeafKind] = []
     invariant, operand_words = [], []
     remaining = iter(zip(offsets, outer_strides, inner_strides, strict=True))
-    for layout in (*layouts, *epilogue_layouts):
+    for position, layout in enumerate((*layouts, *epilogue_layouts)):
         operand_words.append(len(params))
         if layout is None:
             kinds.append("constant")
@@ -271,7 +274,9 @@ def plan_addressing(
             continue
         offset, own_outer, own_inner = next(remaining)
         invariant.append(not any(own_inner))
-        kind, own_words = _leaf(step.pack, width, scattered, offset, own_outer, own_inner)
+        kind, own_words = _leaf(
+            step.pack, width, scattered, position in wide_leaves, offset, own_outer, own_inner
+        )
         kinds.append(kind)
         params += own_words
     return Addressing(
@@ -284,6 +289,7 @@ def _leaf(
     pack: Pack,
     width: int,
     scattered: bool,
+    is_wide: bool,
     offset: int,
     outer: tuple[int, ...],
     inner: tuple[int, ...],
@@ -301,7 +307,11 @@ def _leaf(
         return "splat", plain
     wide = [*own[:-1], width * last]
     strides = [*outer, *wide] if pack == "inner" else [*wide, *inner]
-    if last == 1 and all(stride % 4 == 0 for stride in (offset, *own[:-1], *others)):
+    if (
+        last == 1
+        and not is_wide
+        and all(stride % 4 == 0 for stride in (offset, *own[:-1], *others))
+    ):
         return "packed", [offset // 4, *[stride // 4 for stride in strides]]
     return "strided", [offset, *strides, last]
 
