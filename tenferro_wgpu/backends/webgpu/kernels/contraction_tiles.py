@@ -111,6 +111,8 @@ BUSY_WORKGROUPS: dict[AdapterKind, int] = {"discrete": 128, "integrated": 32, "c
 #: Multiplications from which a search of the best tile pays: a product of 1024 x 1024 matrices.
 SEARCHED_WORK = 1 << 30
 MOST_CANDIDATES = 8
+#: Buckets that are searched without being asked for.
+MOST_MEASURED = 256
 #: Multiplications of software float64 from which its largest tile is worth compiling.
 LARGE_ALIGNED = 1 << 23
 #: Rows and columns per lane of a subgroup's tile, the largest first.
@@ -153,7 +155,8 @@ class TileTable:
     def is_worth_searching(self, size: Size, dialect: str) -> bool:
         """Whether a product is large, and nothing of its size was measured yet."""
         large = size.batches * size.m * size.n * size.k >= SEARCHED_WORK
-        return large and (dialect, size.bucket) not in self.measured and self.forced is None
+        known = (dialect, size.bucket) in self.measured or len(self.measured) >= MOST_MEASURED
+        return large and not known and self.forced is None
 
     def candidates(self, size: Size, dialect: str, words: int) -> tuple[Tile, ...]:
         """The tiles to compare for a product, its choice without tuning first: four to eight."""
