@@ -27,6 +27,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.movement import prepare_copy
+from tenferro_wgpu.backends.webgpu.kernels.pairs import prepare_pairs
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
@@ -213,6 +214,9 @@ def prepare_map(
         moved = prepare_copy(launcher, outputs[0].words, layouts[0], operation)
         if moved is not None:
             return MapLaunch(*moved, bound, (), output_bytes)
+    pairs = prepare_pairs(launcher, expression, layouts, shape)
+    if pairs is not None:
+        return MapLaunch(*pairs, output_bytes)
     plan = plan_map(layouts, shape, all(each.words == 1 for each in (*operands, *outputs)))
     if plan.rank > MAX_RANK:
         raise UnsupportedOperationError(
