@@ -211,3 +211,24 @@ def test_special_values_in_every_dialect(kernels, dtype):
     np.testing.assert_array_equal(found, expected)
     zeros = expected == 0  # a sum begins with +0; the sign of NaN is free
     np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit((expected + 0.0)[zeros]))
+
+
+@pytest.mark.parametrize("kind", ["integrated", "discrete"])
+def test_gpu_tables_on_any_adapter(kernels, kind):
+    """The choices, loads and splits of real GPUs, run here."""
+    launcher = kernels.backend._launcher
+    table = tile_table(launcher)
+    before = table.adapter
+    table.adapter = Adapter(kind)
+    launcher.plans.clear()
+    try:
+        for m, n, k in [(1, 200, 300), (200, 1, 300), (2, 3, 1000), (65, 70, 300), (130, 260, 40)]:
+            x, y = sample("float32", (m, k)), sample("float32", (k, n), 1)
+            operands = (kernels.tensor(x), x), (kernels.tensor(y), y)
+            product(kernels, "float32", *operands, ((1,), (0,)))
+            turned = np.ascontiguousarray(y.T)
+            operands = (kernels.tensor(x), x), (kernels.tensor(turned), turned)
+            product(kernels, "float32", *operands, ((1,), (1,)))
+    finally:
+        table.adapter = before
+        launcher.plans.clear()

@@ -141,7 +141,7 @@ def test_plans_have_no_long_loop(k, kind, dialect):
         for m, n in [(1, 1), (3, 2), (4096, 4096)]:
             work = Matrices(1, m, n, k, operand, operand)
             tile = table.choose(work.size, dialect, 1, work.contiguous_k)
-            plan = plan_contraction(work, tile, dialect == "f32")
+            plan = plan_contraction(work, tile, dialect == "f32", kind)
             passes = 2 + tile.rows * tile.columns if dialect == "f64s" else 1
             lanes = tile.workgroup_size if tile.scheme == "lanes" else 1
             assert passes * -(-k // plan.splits) <= 65_535 * lanes

@@ -25,7 +25,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     plan_contraction,
 )
 from tenferro_wgpu.backends.webgpu.kernels.contraction_search import start_tuning
-from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import Tile, TileTable
+from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import AdapterKind, Tile, TileTable
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
@@ -176,12 +176,12 @@ def planned(launcher: Launcher, work: Matrices, T: Dialect) -> ContractionPlan:
     if table.search is not None and table.is_worth_searching(work.size, T.name):
         table.search(launcher, work.size, T)
     tile = table.choose(work.size, T.name, T.words, work.contiguous_k)
-    return plan_with(work, tile, T)
+    return plan_with(work, tile, T, table.adapter.kind)
 
 
-def plan_with(work: Matrices, tile: Tile, T: Dialect) -> ContractionPlan:
-    """The plan of a product in a dialect, cut as `tile` says."""
-    return plan_contraction(work, tile, packable=not T.storage.startswith("vec"))
+def plan_with(work: Matrices, tile: Tile, T: Dialect, kind: AdapterKind) -> ContractionPlan:
+    """The plan of a product in a dialect, cut as `tile` says, on a kind of adapter."""
+    return plan_contraction(work, tile, not T.storage.startswith("vec"), kind)
 
 
 def prepare(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import GRID, Size, Tile
+from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import GRID, AdapterKind, Size, Tile
 from tenferro_wgpu.backends.webgpu.kernels.launch import LONGEST_LOOP, workgroup_count
 from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce
 from tenferro_wgpu.layout import Layout
@@ -22,11 +22,11 @@ Pairs: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 #: Invocations that keep a device busy, on software adapters too (more of them share what they
 #: load). K is split where there would be less than an eighth of that.
-BUSY = 8192
+BUSY: dict[AdapterKind, int] = {"cpu": 8192, "integrated": 16384, "discrete": 131072}
 #: The same in workgroups (or subgroups) that share what they load.
-BUSY_GROUPS = 64
+BUSY_GROUPS: dict[AdapterKind, int] = {"cpu": 64, "integrated": 128, "discrete": 512}
 #: The fewest terms of a result worth a split of their own.
-SHORTEST_SPLIT = 256
+SHORTEST_SPLIT: dict[AdapterKind, int] = {"cpu": 256, "integrated": 64, "discrete": 64}
 
 
 @dataclass(frozen=True)
@@ -140,19 +140,22 @@ def merged(
     return extents[0], tuple(own[0] for own in together)
 
 
-def plan_contraction(work: Matrices, tile: Tile, packable: bool) -> ContractionPlan:
+def plan_contraction(
+    work: Matrices, tile: Tile, packable: bool, kind: AdapterKind = "cpu"
+) -> ContractionPlan:
     """Plan loads, splits and workgroups of a non-empty product with K > 0.
 
     Args:
         work: the matrices.
         tile: how they are cut.
         packable: whether four elements may be loaded at once.
+        kind: of the adapter, which says how much work keeps it busy.
     """
     x_load, y_load = _loads(work, tile) if packable else ("scalar", "scalar")
     block_rows, block_columns = tile.block
     row_tiles, column_tiles = -(-work.m // block_rows), -(-work.n // block_columns)
     tiles = work.batches * row_tiles * column_tiles
-    chunk = _chunk(work.k, tiles, tile)
+    chunk = _chunk(work.k, tiles, tile, kind)
     splits = -(-work.k // chunk)
     walk: Walk = "group"
     items = workgroups = tiles * splits
@@ -203,12 +206,12 @@ def _loads(work: Matrices, tile: Tile) -> tuple[Load, Load]:
     return x_load, y_load
 
 
-def _chunk(k: int, tiles: int, tile: Tile) -> int:
+def _chunk(k: int, tiles: int, tile: Tile, kind: AdapterKind) -> int:
     """Terms of each split: K, or less where there are too few tiles or loops would be too long."""
-    busy = BUSY if tile.scheme in ("registers", "aligned") else BUSY_GROUPS
+    busy = (BUSY if tile.scheme in ("registers", "aligned") else BUSY_GROUPS)[kind]
     splits = 1
     if tiles < busy // 8:
-        splits = max(1, min(-(-busy // tiles), k // SHORTEST_SPLIT))
+        splits = max(1, min(-(-busy // tiles), k // SHORTEST_SPLIT[kind]))
     longest = LONGEST_LOOP
     if tile.scheme == "aligned":  # two passes, and a third over each element where a sum overflows
         longest = 2 * LONGEST_LOOP // (2 + tile.rows * tile.columns) // 4 * 4 - 4

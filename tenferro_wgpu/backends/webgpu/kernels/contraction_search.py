@@ -151,9 +151,10 @@ def _run_of(
     launcher: Launcher, work: Matrices, tile: Tile, T: Dialect, operands: tuple[Tensor, Tensor]
 ) -> Callable[[], None]:
     """A call that queues the product once, without adding the parts of split sums."""
-    from tenferro_wgpu.backends.webgpu.kernels.contraction import plan_with, prepare
+    from tenferro_wgpu.backends.webgpu.kernels.contraction import plan_with, prepare, tile_table
 
-    launch = prepare(launcher, plan_with(work, tile, T), T)
+    kind = tile_table(launcher).adapter.kind
+    launch = prepare(launcher, plan_with(work, tile, T, kind), T)
     product = launcher.empty_buffer(
         launch.plan.splits * work.batches * work.m * work.n * 4 * T.words, "tune"
     )
