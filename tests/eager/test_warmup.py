@@ -15,7 +15,7 @@ Layer = namedtuple("Layer", "weights bias")
 
 SPECS = ((64, 32), "float32"), ((32, 48), "float32"), ((48,), "float32")
 #: Other sizes of the kind that `normalized` is warmed up with: multiples of 4, a few dozen.
-OTHERS = ((64, 32), (80, 48), (96, 36), (52, 100))
+OTHERS = ((64, 32), (80, 48), (96, 40))
 
 
 def built(rt) -> int:

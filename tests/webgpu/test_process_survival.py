@@ -89,7 +89,7 @@ raises(DeviceLostError, values, other, y, 64)
 raises(DeviceLostError, lambda: (add(other, y, y, 64), other.flush()))
 """,
     "device lost while a read is under way": """
-token, _ = queue._begin_read(x, 0, 4)
+token, _ = queue._begin_read([(x, 0, 4)])
 device.driver._device.destroy()
 try:
     device.driver.finish_read(token)
