@@ -137,6 +137,44 @@ def test_shader_errors_carry_text_and_line(device):
     assert "fn main( {}" in caught.value.wgsl
 
 
+def test_a_pipeline_refused_in_the_background_rejects_what_uses_it(device):
+    driver = device.driver
+    raws, command = _raw_add(driver)
+    wgsl = "@compute @workgroup_size(64) fn other() {}"
+    refused = driver.create_pipeline(wgsl, BINDINGS, "immediate", 0, "no main")
+    bad = (refused, command[1], b"", (1, 1, 1), "no main", (), ())
+    for _ in range(2):
+        with pytest.raises(BatchRejectedError, match="main"):
+            driver.submit([command, bad])
+    with pytest.raises(BatchRejectedError, match="main"):
+        driver.submit_timed([bad])
+    (found,) = driver.finish_read(driver.begin_read([command], [ReadRequest(raws[2], 0, 4)]))
+    assert found.view(np.float32)[0] == 3
+
+
+def test_pipelines_compile_side_by_side_and_only_submissions_wait(device):
+    driver = device.driver
+    raws, command = _raw_add(driver)
+    space, size = driver.params_space(16), 16
+    declaration = devices._params_declaration(space)
+    commands = []
+    for factor in range(2, 12):
+        wgsl = params_block(1).replace("{params}", declaration) + ADD
+        wgsl = wgsl.replace("x[id.x] + y", f"{factor}.0 * x[id.x] + y")
+        pipeline = driver.create_pipeline(wgsl, BINDINGS, space, size, f"times {factor}")
+        group = driver.create_bind_group(BINDINGS, [(raw, 0, 256) for raw in raws])
+        commands.append((pipeline, group, add_params(64), (1, 1, 1), "add", (), ()))
+        token = driver.begin_read(commands[-1:], [ReadRequest(raws[2], 0, 4)])
+        assert not driver._compiler.under_way
+        (found,) = driver.finish_read(token)
+        assert found.view(np.float32)[0] == 1.5 * factor + 1.5
+    started = [driver.create_pipeline(wgsl, BINDINGS, space, size, "again") for _ in range(20)]
+    assert len(driver._compiler.under_way) == 20
+    driver.submit([command])
+    assert not driver._compiler.under_way
+    assert all(pipeline.raw is not None for pipeline in started)
+
+
 def test_half_precision_gets_its_enable_line(device):
     if "shader-f16" not in device.features:
         pytest.skip("no f16 on this adapter")

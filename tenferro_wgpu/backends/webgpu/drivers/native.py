@@ -177,6 +177,12 @@ def uniform_entries(stage: int) -> list[dict[str, Any]]:
     return [{"binding": 0, "visibility": stage, "buffer": buffer}]
 
 
+def module_error(error: Exception, label: str, wgsl: str) -> Exception:
+    """Our exception for one that wgpu-py raised for a shader module."""
+    ours = translate_error(error, "create_pipeline")
+    return shader_error(label, str(error), wgsl) if isinstance(ours, BatchRejectedError) else ours
+
+
 def shader_error(label: str, message: str, wgsl: str) -> ShaderError:
     """A ``ShaderError`` with the line naga names ("wgsl:12:5"), or none."""
     _, found, rest = message.partition("wgsl:")
@@ -187,7 +193,7 @@ def shader_error(label: str, message: str, wgsl: str) -> ShaderError:
 class NativePipeline:
     """A compiled pipeline and how it takes its parameters."""
 
-    __slots__ = ("internal", "raw", "uniform_size")
+    __slots__ = ("internal", "raw", "refusal", "uniform_size")
 
     def __init__(self, raw: Any, internal: Any, uniform_size: int) -> None:
         self.raw = raw
@@ -195,6 +201,8 @@ class NativePipeline:
         self.internal = internal
         #: Bytes of a uniform block, or 0 when the parameters are immediates.
         self.uniform_size = uniform_size
+        #: Why there is no ``raw``, once the driver refused to compile it.
+        self.refusal: Exception | None = None
 
 
 class UniformArena:

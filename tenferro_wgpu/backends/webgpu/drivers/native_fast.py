@@ -174,6 +174,8 @@ class FastNativeDriver(FastReads):
 
     def _try_submit(self, commands: Sequence[Command], copies: Sequence[tuple[Any, ...]]) -> bool:
         self._check_open("submit")
+        if commands:
+            self._compiler.finish(commands)
         had_commands = bool(commands)
         lib, null = self._lib, self._ffi.NULL
         encoder = lib.wgpuDeviceCreateCommandEncoder(self._device_handle, null)

@@ -23,16 +23,16 @@ from tenferro_wgpu.backends.webgpu.drivers.native import (
     NativePipeline,
     UniformArena,
     describe_adapter,
-    shader_error,
+    module_error,
     staging_size,
     storage_entries,
     translate_error,
     uniform_entries,
 )
+from tenferro_wgpu.backends.webgpu.drivers.native_compiling import PipelineCompiler
 from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     Access,
     Batch,
-    BatchRejectedError,
     Command,
     Limits,
     ParamsSpace,
@@ -77,6 +77,7 @@ class NativeDriver:
         self._staging: dict[int, list[Any]] = {}
         self._staging_bytes = 0
         self._witness: Any = None
+        self._compiler = PipelineCompiler()
         self._closed = False
 
     def _create_uniform_buffer(self, size: int) -> Any:
@@ -124,20 +125,19 @@ class NativeDriver:
         self._check_open("create_pipeline")
         # naga knows `enable f16;` and refuses `enable subgroups;`, which it does not need.
         code = "enable f16;\n" + wgsl if "shader-f16" in requires else wgsl
-        uniform = params_space == "uniform" and params_size > 0
+        uniform_size = params_size if params_space == "uniform" else 0
+        immediate_size = params_size - uniform_size
         with self.lock:
             try:
                 module = self._device.create_shader_module(label=label, code=code)
-                layout = self._pipeline_layout(bindings, 0 if uniform else params_size, uniform)
-                raw = self._device.create_compute_pipeline(
-                    label=label, layout=layout, compute={"module": module, "entry_point": "main"}
-                )
+                layout = self._pipeline_layout(bindings, immediate_size, uniform_size > 0)
             except self.wgpu.GPUError as error:
-                ours = translate_error(error, "create_pipeline")
-                if isinstance(ours, BatchRejectedError):
-                    ours = shader_error(label, str(error), code)
-                raise ours from error
-        return NativePipeline(raw, getattr(raw, "_internal", None), params_size if uniform else 0)
+                raise module_error(error, label, code) from error
+            stage = {"module": module, "entry_point": "main"}
+            create = self._device.create_compute_pipeline
+            return self._compiler.start(
+                create, uniform_size, label=label, layout=layout, compute=stage
+            )
 
     def _pipeline_layout(
         self, bindings: tuple[Access, ...], immediate_size: int, uniform: bool
@@ -213,6 +213,7 @@ class NativeDriver:
 
     def _encode(self, commands: Sequence[Command], copies: Sequence[tuple[Any, ...]]) -> Any:
         """A finished command buffer: the commands in one pass, then copies into staging."""
+        self._compiler.finish(commands)
         encoder = self._device.create_command_encoder()
         if commands:
             offsets = self._write_uniforms(commands)
@@ -324,6 +325,7 @@ class NativeDriver:
         usage = self.wgpu.BufferUsage
         count = 2 * len(commands)
         with self._guard("submit_timed"), self.lock:
+            self._compiler.finish(commands)
             queries = self._device.create_query_set(type="timestamp", count=count)
             resolved = self._device.create_buffer(
                 size=8 * count, usage=usage.QUERY_RESOLVE | usage.COPY_SRC
@@ -388,6 +390,7 @@ class NativeDriver:
             if self._closed:
                 return
             self._closed = True
+            self._compiler.finish()
             self._staging.clear()
             self._uniforms.groups.clear()
             self._uniforms.buffer = None

@@ -181,7 +181,9 @@ class Driver(Protocol):
         of 16.  ``requires`` names features the module uses ("shader-f16", "subgroups"): the
         driver prepends the ``enable`` lines its compiler wants.  Pipelines with equal ``bindings``
         use one bind group layout, so that their bind groups are interchangeable.  Raises
-        ``ShaderError`` with the WGSL and line when the module is refused.
+        ``ShaderError`` with the WGSL and line when the module is refused.  The rest of the
+        compilation may go on in the background: if that fails, submissions that use the pipeline
+        are rejected.
         """
 
     def create_bind_group(
