@@ -82,10 +82,9 @@ def tanh_chain_grad(t: Array, steps: int, a: float, b: float) -> Step:
 def grad_sum(x: Array, y: Array, operation: str) -> Step:
     if operation == "exp":
         raise Unsupported("exp has no derivative")
-    if operation == "matmul" and x.ndim == 3:
-        raise Unsupported("the batched product is not compared")
     a, b = (CONTEXT.asarray(array, requires_grad=True) for array in (x, y))
-    function = {"add": cml.ops.add, "mul": cml.ops.mul, "matmul": cml.ops.matmul}[operation]
+    product = cml.ops.matmul_batched if x.ndim == 3 else cml.ops.matmul
+    function = {"add": cml.ops.add, "mul": cml.ops.mul, "matmul": product}[operation]
 
     def step() -> tuple[Any, Any]:
         for operand in (a, b):
