@@ -6,19 +6,21 @@ Called by kernels.py.  The template is shaders/reduction/rows.wgsl.j2.
 from __future__ import annotations
 
 from tenferro_wgpu.backends.webgpu.dialects import dialect
-from tenferro_wgpu.backends.webgpu.fusion.row_planning import (
+from tenferro_wgpu.backends.webgpu.fusion.row_passes import (
     Pass,
-    Rows,
-    RowStructure,
+    adds_some_groups,
     shared_arrays,
 )
+from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows, RowStructure
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MapLaunch
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses, workgroup_count
-from tenferro_wgpu.backends.webgpu.kernels.reduction import BLOCK
+from tenferro_wgpu.backends.webgpu.kernels.reduction import (
+    BLOCK,
+    GROUP,
+    GROUPED_BLOCK,
+    adds_groups,
+)
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
-
-#: Where the params of the operands begin, two words each.
-FIRST_LEAF_WORD = 4
 
 
 def prepare_rows(launcher: Launcher, stage: Rows) -> MapLaunch:
@@ -52,9 +54,9 @@ def prepare_rows(launcher: Launcher, stage: Rows) -> MapLaunch:
         launcher.groups(count),
         bound,
         tuple(
-            (position, 4 * (FIRST_LEAF_WORD + 2 * position))
-            for position, kind in enumerate(kinds)
-            if kind == "constant"
+            (position, 4 * word)
+            for position, word in enumerate(structure.leaf_words())
+            if kinds[position] == "constant"
         ),
         tuple(nbytes),
     )
@@ -70,19 +72,21 @@ def _context(structure: RowStructure, bound: tuple[int, ...]) -> dict[str, objec
         (dialect(name), len(bound) + number, row)
         for number, (name, row) in enumerate(structure.outputs)
     ]
+    leaf_words = structure.leaf_words()
     return {
         "leaves": [
             (kind, dialect(name), bound.index(position) if position in bound else -1,
-             FIRST_LEAF_WORD + 2 * position)
+             leaf_words[position])
             for position, (kind, name) in enumerate(structure.leaves)
         ],
         "outputs": outputs,
         "passes": _numbered(structure.passes),
         "summed": [dialect(name) for name in sorted(summed)],
         "shared": [(dialect(name), number) for name, number in shared_arrays(structure.passes)],
+        "row_rank": structure.row_rank,
         "width": structure.width,
         "lanes": structure.lanes,
-        "block": BLOCK,
+        "is_split": structure.is_split,
     }  # fmt: skip
 
 
@@ -99,9 +103,11 @@ def _numbered(passes: tuple[Pass, ...]) -> list[dict[str, object]]:
                 "operands": each.operands,
                 "results": list(zip(elements.outputs, elements.output_dialects(), strict=True)),
                 "reductions": [
-                    (combiner, dialect(name), position)
+                    (combiner, dialect(name), position, adds_groups(combiner, name))
                     for combiner, name, position in each.reductions
                 ],
+                "block": GROUPED_BLOCK if adds_some_groups(each) else BLOCK,
+                "group": GROUP if adds_some_groups(each) else 1,
                 "stores": each.stores,
                 "row_statements": rows.statements(isolated=False),
                 "row_dialects": [dialect(name) for name in rows.operands],

@@ -42,6 +42,9 @@ from tenferro_wgpu.tensor import ShapeDtype, Tensor
 WIDE = 4
 #: Elements (or loads) added in sequence before their sum joins the compensated total.
 BLOCK = 32
+#: Software numbers that are added at once, and the block of as many roundings.
+GROUP = 8
+GROUPED_BLOCK = 4 * BLOCK
 
 COMBINERS = {
     "reduce_sum": "sum",
@@ -67,6 +70,11 @@ def value_dialect(launcher: Launcher, dtype: np.dtype[Any], name: str) -> Dialec
     if dtype.kind != "b":
         return launcher.dialect(dtype)
     return _combined_in(launcher.dialect(dtype), name)
+
+
+def adds_groups(combiner: str, name: str) -> bool:
+    """Whether elements of dialect `name` are added by its sum8, `GROUP` at once."""
+    return combiner == "sum" and name == "f64s"
 
 
 def _combined_in(element: Dialect, name: str) -> Dialect:
@@ -317,8 +325,7 @@ def _prepare_step(
     element = prologue.dialect_of(prologue.outputs[0])
     result = dialect(epilogue.dialect_of(epilogue.outputs[0])) if epilogue else T
     combiner = COMBINERS[name]
-    # Eight software numbers are added at once, with as many roundings in four times the elements.
-    grouped = combiner == "sum" and T.name == "f64s"
+    grouped = adds_groups(combiner, T.name)
     leaves = len(prologue.operands)
     context = {
         "T": T,
@@ -331,8 +338,8 @@ def _prepare_step(
         "inner_rank": found.inner_rank,
         "combiner": combiner,
         "compensated": combiner == "sum" and T.dtype.kind == "f",
-        "block": BLOCK * 4 if grouped else BLOCK,
-        "group": 8 if grouped else 1,
+        "block": GROUPED_BLOCK if grouped else BLOCK,
+        "group": GROUP if grouped else 1,
         "leaves": operands[:leaves],
         "epilogue_leaves": operands[leaves:],
         "result_binding": len(bound),
