@@ -171,3 +171,19 @@ def test_what_cannot_be_fused_is_refused(kernels):
     contraction = {"contracting": ((2,), (0,)), "batch": ((), ())}
     with pytest.raises(UnsupportedOperationError, match="runs"):
         fuse(kernels, rows, square, contraction, add, (gap,), (2, 2, 4), "float32")
+
+
+def test_operands_that_must_be_copied_first(kernels):
+    base = sample("float32", (4, 5, 6))
+    x = kernels.tensor(base)
+    # Contracted axes with a gap between them and rows: no strides walk these as matrices.
+    x = x.with_layout(x.layout.slice((0, 0, 0), (4, 3, 6), (1, 1, 1)).transpose((1, 0, 2)))
+    y = sample("float32", (3, 6, 7), 1)
+    add = Expression(("f32", "f32"), (Step("add", "f32", (0, 1), "f32"),), (2,))
+    leaf = sample("float32", (4, 7), 2)
+    contraction = {"contracting": ((0, 2), (0, 1)), "batch": ((), ())}
+    (found,) = fuse(
+        kernels, x, kernels.tensor(y), contraction, add, (kernels.tensor(leaf),), (4, 7), "float32"
+    )
+    expected = np.einsum("rik,ikn->rn", base[:, :3], y) + leaf
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
