@@ -5,11 +5,12 @@ Called by fuser.py with the queue's buffers by value number.  Knows nothing of w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import pack_into
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import dialect
-from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, Reduction, Stage
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, Reduction, ReductionRun, Stage
 from tenferro_wgpu.backends.webgpu.fusion.programs import Operation
 from tenferro_wgpu.backends.webgpu.fusion.row_kernels import prepare_rows
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
@@ -66,35 +67,63 @@ def _run_one(launcher: Launcher, stage: Map | Rows, values: Values) -> None:
 def _run_reduction(launcher: Launcher, plan: Plan, stage: Reduction, values: Values) -> None:
     program = plan.program
     assert program.axes is not None
+    run = stage.run
+    if run is None:
+        run = stage.run = _prepare_reduction(launcher, plan, stage)
+    leaves, constants = run.leaves, run.constants
+    fill(leaves, stage.sources, values)
+    fill(constants, stage.constants, values)
+    try:
+        result = launch_fused_reduction(
+            launcher,
+            stage.name,
+            stage.prologue,
+            leaves,
+            program.shape,
+            program.axes,
+            run.spec,
+            epilogue=stage.epilogue,
+            epilogue_leaves=constants,
+            key=run,
+        )
+    finally:
+        drain(leaves)
+        drain(constants)
+    values[stage.output] = result.handle
+
+
+def _prepare_reduction(launcher: Launcher, plan: Plan, stage: Reduction) -> ReductionRun:
     scalar = contiguous_layout(())
-    leaves = tuple(
+    layouts = [layout or scalar for layout in stage.layouts]
+    leaves = leaf_tensors(launcher, stage.prologue.operands, layouts)
+    after = () if stage.epilogue is None else stage.epilogue.operands[1:]
+    constants = leaf_tensors(launcher, after, [scalar] * len(after))
+    spec = ShapeDtype(plan.program.row_shape, dialect(stage.dialect).dtype)
+    return ReductionRun(leaves, constants, spec)
+
+
+def leaf_tensors(
+    launcher: Launcher, dialects: Sequence[str], layouts: Sequence[Layout]
+) -> tuple[Tensor, ...]:
+    """Tensors without memory, for the operands of a stage that runs again and again."""
+    return tuple(
         [
-            Tensor(dialect(name).dtype, layout or scalar, values[slot], launcher.backend)
-            for slot, name, layout in zip(
-                stage.sources, stage.prologue.operands, stage.layouts, strict=True
-            )
+            Tensor(dialect(name).dtype, layout, None, launcher.backend)
+            for name, layout in zip(dialects, layouts, strict=True)
         ]
     )
-    constants: tuple[Tensor, ...] = ()
-    if stage.epilogue is not None:
-        constants = tuple(
-            [
-                Tensor(dialect(name).dtype, scalar, values[slot], launcher.backend)
-                for slot, name in zip(stage.constants, stage.epilogue.operands[1:], strict=True)
-            ]
-        )
-    result = launch_fused_reduction(
-        launcher,
-        stage.name,
-        stage.prologue,
-        leaves,
-        program.shape,
-        program.axes,
-        ShapeDtype(program.row_shape, dialect(stage.dialect).dtype),
-        epilogue=stage.epilogue,
-        epilogue_leaves=constants,
-    )
-    values[stage.output] = result.handle
+
+
+def fill(tensors: Sequence[Tensor], slots: Sequence[int], values: Values) -> None:
+    """Give the tensors of a stage the memory of this run; with the fuser's lock held."""
+    for tensor, slot in zip(tensors, slots, strict=True):
+        tensor.handle = values[slot]
+
+
+def drain(tensors: Sequence[Tensor]) -> None:
+    """Let go of the memory again."""
+    for tensor in tensors:
+        tensor.handle = None
 
 
 def run_operation(launcher: Launcher, plan: Plan, operation: Operation, values: Values) -> None:

@@ -26,6 +26,7 @@ from tenferro_wgpu.backends.webgpu.fusion.selection import (
 )
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, MapLaunch, plan_map
 from tenferro_wgpu.layout import Layout, contiguous_layout
+from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 #: Elements that cost this much are stored, where they are wanted anyway, before a reduction
 #: reads them; cheaper ones are computed again.
@@ -59,6 +60,18 @@ class Map:
         return ("elementwise/map", self.structure)
 
 
+@dataclass(eq=False)
+class ReductionRun:
+    """What runs of a reduction have in common: operands without memory, and its result.
+
+    It also stands for the reduction as a key, so it equals nothing but itself.
+    """
+
+    leaves: tuple[Tensor, ...]
+    constants: tuple[Tensor, ...]
+    spec: ShapeDtype
+
+
 @dataclass
 class Reduction:
     """A reduction of elements to the rows `output`, with what is done before and after."""
@@ -72,6 +85,7 @@ class Reduction:
     output: int
     dialect: str
     structure: tuple[Any, ...]
+    run: ReductionRun | None = None
 
 
 Stage: TypeAlias = "Map | Reduction | Rows"
@@ -86,6 +100,7 @@ class Plan:
         leaves: every operand of the program by number, in the order of recording.
         released: per operation the numbers of results that nothing uses afterwards.
         rows: the numbers of results that are rows.
+        used: the numbers of values that operations read.
         stages: the kernels; none where the operations run one by one.
         ready: whether the kernels are compiled.
         epilogues: the plan as the epilogue of an operand that is a product, by its number and
@@ -98,6 +113,7 @@ class Plan:
     leaves: dict[int, Leaf]
     released: list[tuple[int, ...]]
     rows: frozenset[int]
+    used: frozenset[int]
     stages: list[Stage] = field(default_factory=list)
     ready: bool = False
     epilogues: dict[tuple[int, bool], Any] = field(default_factory=dict)
@@ -111,7 +127,8 @@ def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int, is_
     leaves, operations = program.listing()
     needed = needed_operations(operations, outputs)
     rows = frozenset([each.slot for each in needed if each.kind != "element"])
-    plan = Plan(program, outputs, needed, leaves, _released(needed, outputs), rows)
+    used = frozenset([slot for each in needed for slot in each.arguments])
+    plan = Plan(program, outputs, needed, leaves, _released(needed, outputs), rows, used)
     if len(needed) > 1:
         plan.stages = _Planner(program, leaves, needed, outputs, most_buffers).stages()
         if rows and len(plan.stages) > 1:

@@ -8,13 +8,13 @@ as an epilogue where it can; whoever else needs the product has it computed by i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
-from tenferro_wgpu.backends.webgpu.dialects import dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression
 from tenferro_wgpu.backends.webgpu.fusion.groups import Pending, Product
+from tenferro_wgpu.backends.webgpu.fusion.kernels import drain, fill, leaf_tensors
 from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan
 from tenferro_wgpu.backends.webgpu.fusion.selection import as_expression
 from tenferro_wgpu.backends.webgpu.kernels.contraction_epilogue import launch_contraction_epilogue
@@ -34,6 +34,10 @@ class Epilogue:
     expression: Expression
     sources: tuple[int, ...]
     outputs: tuple[int, ...]
+    #: Tensors of the sources; each run puts its own handles in.
+    leaves: tuple[Tensor, ...]
+    #: What its prepared launches are found by.
+    key: object = field(default_factory=object)
 
     @property
     def structure(self) -> tuple[Any, ...]:
@@ -41,7 +45,9 @@ class Epilogue:
         return ("dot_general", self.expression)
 
 
-def make_epilogue(plan: Plan, slot: int, keeps_product: bool) -> Epilogue | None:
+def make_epilogue(
+    launcher: Launcher, plan: Plan, slot: int, keeps_product: bool
+) -> Epilogue | None:
     """The plan as an epilogue of its operand `slot`; None where it is not one map."""
     if len(plan.stages) > 1 or not all(isinstance(stage, Map) for stage in plan.stages):
         return None
@@ -50,7 +56,10 @@ def make_epilogue(plan: Plan, slot: int, keeps_product: bool) -> Epilogue | None
     outputs = (slot, *plan.outputs) if keeps_product else plan.outputs
     first = [(slot, plan.leaves[slot].dialect)]
     expression, (_, *sources) = as_expression(plan.operations, outputs, first)
-    return Epilogue(expression, tuple(sources), outputs)
+    scalar = contiguous_layout(()).broadcast_in_dim(plan.program.shape, ())
+    layouts = [plan.leaves[source].layout or scalar for source in sources]
+    leaves = leaf_tensors(launcher, expression.operands[1:], layouts)
+    return Epilogue(expression, tuple(sources), outputs, leaves)
 
 
 def run_epilogue(
@@ -60,18 +69,21 @@ def run_epilogue(
 
     Raises UnsupportedOperationError where there is no such kernel.
     """
-    shape = plan.program.shape
-    scalar = contiguous_layout(()).broadcast_in_dim(shape, ())
-    leaves = [
-        Tensor(
-            dialect(name).dtype, plan.leaves[slot].layout or scalar, values[slot], launcher.backend
-        )
-        for slot, name in zip(epilogue.sources, epilogue.expression.operands[1:], strict=True)
-    ]
     x, y = product.operands
-    results = launch_contraction_epilogue(
-        launcher, (x, y), product.params, epilogue.expression, leaves, product.spec
-    )
+    leaves = epilogue.leaves
+    fill(leaves, epilogue.sources, values)
+    try:
+        results = launch_contraction_epilogue(
+            launcher,
+            (x, y),
+            product.params,
+            epilogue.expression,
+            leaves,
+            product.spec,
+            key=epilogue.key,
+        )
+    finally:
+        drain(leaves)
     for slot, result in zip(epilogue.outputs, results, strict=True):
         values[slot] = result.handle
 

@@ -166,7 +166,7 @@ class Runner:
         self, products: list[int], plan: Plan, values: dict[int, Any]
     ) -> dict[int, TenferroError]:
         """`_compute` where some operands are products that may not have run yet."""
-        used = {slot for operation in plan.operations for slot in operation.arguments}
+        used = plan.used
         waiting = []
         for slot in products:
             if slot in used and values[slot].result is None:
@@ -194,7 +194,7 @@ class Runner:
         keeps = product.is_held()
         key = (slot, keeps)
         if key not in plan.epilogues:
-            plan.epilogues[key] = make_epilogue(plan, slot, keeps)
+            plan.epilogues[key] = make_epilogue(self._launcher, plan, slot, keeps)
         epilogue: Epilogue | None = plan.epilogues[key]
         if epilogue is None or not self._is_worth_compiling(epilogue.structure):
             return False

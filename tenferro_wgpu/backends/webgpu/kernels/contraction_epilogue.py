@@ -61,6 +61,8 @@ def launch_contraction_epilogue(
     expression: Expression,
     leaves: Sequence[Tensor],
     spec: ShapeDtype,
+    *,
+    key: Any = None,
 ) -> tuple[Tensor, ...]:
     """Contract two operands and evaluate an expression of every element of the product.
 
@@ -72,6 +74,8 @@ def launch_contraction_epilogue(
             may store several values, the product among them.
         leaves: buffers or constants, broadcast to the shape of the product.
         spec: shape and dtype of the product.
+        key: what stands for the expression and its leaves' layouts and kinds of handle in
+            ``launcher.plans``; by default it is built from them.
 
     Returns:
         One contiguous tensor of the product's shape for each output of the expression, with the
@@ -86,10 +90,9 @@ def launch_contraction_epilogue(
     """
     x, y = operands
     contracting, batch = params["contracting"], params["batch"]
-    key = (
-        "matmul epilogue", expression, x.layout, y.layout, x.dtype.num, contracting, batch,
-        *[part for leaf in leaves for part in (type(leaf.handle), leaf.layout)],
-    )  # fmt: skip
+    if key is None:
+        key = (expression, *[part for leaf in leaves for part in (type(leaf.handle), leaf.layout)])
+    key = ("matmul epilogue", key, x.spec, y.spec, contracting, batch)
     found: EpilogueLaunch | None = launcher.plan(key)
     if found is None:
         size = contiguous_layout(spec.shape).size
