@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from .candidates import OURS, UNFUSED
-from .report import Report, cells_of, milliseconds, names_in, places, workloads_of
+from .report import (
+    Report,
+    busy_note,
+    cells_of,
+    milliseconds,
+    names_in,
+    places,
+    workloads_of,
+)
 
 __all__ = ["BEGIN", "END", "full_table", "rewrite_block", "short_table"]
 
@@ -34,7 +42,8 @@ def _tables(report: Report, shown: list[str], workloads: list[str]) -> str:
         f"Measured on {report['date']}: {about['processor']}, {about['processors']} processors, "
         f"Python {about['python']}; float32, milliseconds, medians of interleaved rounds in one "
         "run. Bold: the fastest on the adapter. A dash: the library cannot say it, or its result "
-        "was wrong."
+        "was wrong.",
+        *busy_note(about),
     ]
     for place in shown:
         names = [name for name in names_in(report, place) if name != UNFUSED]
