@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.candidates import OURS, UNFUSED, adapters, ours, references
 from benchmarks.measure import Measurement, Pace
-from benchmarks.workloads import Workload, catalogue, float64_workloads
+from benchmarks.workloads import Workload, catalogue, float64_workloads, training_step
 
 TINY = [
     *catalogue("tiny"),
@@ -44,6 +44,22 @@ def test_a_workload_agrees_with_numpy_and_takes_few_kernels(
         # The data is there, and at most a number is read.
         assert cell.counters["bytes up"] == 0
         assert cell.counters["bytes down"] <= 8
+
+
+def test_a_hundred_training_steps_compile_and_allocate_what_two_do(
+    measurement: Measurement,
+) -> None:
+    for worker in measurement.workers:
+        if not worker.candidate.is_ours or worker.candidate.on_cpu:
+            continue
+        # Two steps, whose loss is compared with NumPy's.
+        measurement.prepare(worker, training_step(8, (16, 32, 8)))
+        counters = worker.ask(60.0, do="run", repeats=98)["counters"]
+        assert counters["pipelines"] == 0
+        # Two sets of parameters are there at first, and then take turns.
+        assert counters["allocations"] * 98 <= 40
+        again = worker.ask(60.0, do="run", repeats=98)["counters"]
+        assert (again["pipelines"], again["allocations"]) == (0, 0)
 
 
 def test_both_scales_have_the_same_programs() -> None:
