@@ -24,7 +24,7 @@ from tenferro_wgpu.backends.webgpu.fusion.selection import (
     name_of,
     needed_operations,
 )
-from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, MapLaunch, plan_map
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, MOVES, MapLaunch, plan_map
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
@@ -129,7 +129,9 @@ def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int, is_
     rows = frozenset([each.slot for each in needed if each.kind != "element"])
     used = frozenset([slot for each in needed for slot in each.arguments])
     plan = Plan(program, outputs, needed, leaves, _released(needed, outputs), rows, used)
-    if len(needed) > 1:
+    # An operation alone is a kernel that everybody shares; moves keep theirs, which moves bits.
+    alone = needed[0] if len(needed) == 1 else None
+    if alone is None or (alone.kind == "element" and alone.name not in (*MOVES, "select")):
         plan.stages = _Planner(program, leaves, needed, outputs, most_buffers).stages()
         if rows and len(plan.stages) > 1:
             whole = plan_rows(program, leaves, needed, outputs, most_buffers, is_cpu)

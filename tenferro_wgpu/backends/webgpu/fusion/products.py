@@ -38,6 +38,8 @@ class Epilogue:
     leaves: tuple[Tensor, ...]
     #: What its prepared launches are found by.
     key: object = field(default_factory=object)
+    #: Whether it ran before.
+    ready: bool = False
 
     @property
     def structure(self) -> tuple[Any, ...]:

@@ -196,7 +196,9 @@ class Runner:
         if key not in plan.epilogues:
             plan.epilogues[key] = make_epilogue(self._launcher, plan, slot, keeps)
         epilogue: Epilogue | None = plan.epilogues[key]
-        if epilogue is None or not self._is_worth_compiling(epilogue.structure):
+        if epilogue is None:
+            return False
+        if not (epilogue.ready or self._is_worth_compiling(epilogue.structure)):
             return False
         try:
             run_epilogue(self._launcher, plan, epilogue, product, values)
@@ -207,6 +209,7 @@ class Runner:
             raise
         except TenferroError:
             return False  # a failed operand: one by one they show what depends on it
+        epilogue.ready = True
         if keeps:
             product.finish(values[slot])
         self._fused += len(plan.operations)
@@ -266,7 +269,7 @@ class Runner:
         """Whether the kernels of a plan are compiled, or worth compiling now."""
         pipelines = self._queue.device.pipelines
         worth = True
-        for stage in plan.stages:
+        for stage in plan.stages if len(plan.operations) > 1 else ():
             known = not isinstance(stage, Reduction) and pipelines.find(stage.pipeline_key)
             if not known and not self._is_worth_compiling(stage.structure):
                 worth = False
