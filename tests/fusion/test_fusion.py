@@ -7,25 +7,11 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import ADAPTERS
 from fusion.test_random_programs import same_bits
 
 import tenferro_wgpu as tw
 from tenferro_wgpu.backends.webgpu.fusion.groups import Pending
-from tenferro_wgpu.errors import NoAdapterError, RuntimeClosedError, UnsupportedOperationError
-
-
-@pytest.fixture(params=["lavapipe", "swiftshader"])
-def fused(request):
-    """A runtime that compiles every fused kernel at once, held to browser limits on SwiftShader."""
-    limits = "browser" if request.param == "swiftshader" else None
-    try:
-        backend = tw.WebGpuBackend(adapter=ADAPTERS[request.param], limits=limits, fusion=True)
-    except NoAdapterError as error:
-        pytest.skip(str(error))
-    backend.fuser.patience = 0
-    with tw.EagerRuntime(backend) as runtime, runtime.as_default():
-        yield runtime
+from tenferro_wgpu.errors import RuntimeClosedError, UnsupportedOperationError
 
 
 def dispatches(runtime) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from struct import pack_into
 from typing import Any, TypeAlias
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class Queue(Recorder):
     ) -> None:
         memory_limit = checked_memory_limit(memory_limit)
         super().__init__(device, memory_limit=memory_limit, pool_limit=pool_limit)
+        self._forked_callbacks: list[WeakMethod[Callable[[], None]]] = []
         register_queue(self)
 
     @property
@@ -59,8 +61,12 @@ class Queue(Recorder):
 
     @property
     def needs_care(self) -> bool:
-        """Whether uses may fail for other reasons than their own: closed, lost, failed buffers."""
-        return self._suspicious
+        """Whether uses may fail for other reasons than their own: closed, lost, failed buffers.
+
+        Or fail late: while the device has not said whether it found a bad index, results that
+        depend on it must not share a kernel with others.
+        """
+        return self._suspicious or bool(self._checks.unsettled)
 
     # ----- checking indices
 
@@ -363,8 +369,16 @@ class Queue(Recorder):
         """
         self._lock.acquire(timeout=seconds)
 
+    def call_in_forked_child(self, function: WeakMethod[Callable[[], None]]) -> None:
+        """Have a method called after a fork, in the child, while its object lives."""
+        self._forked_callbacks.append(function)
+
     def abandon_after_fork(self, reason: str) -> None:
         """In a forked child: refuse all further use, and release nothing."""
+        for reference in self._forked_callbacks:
+            function = reference()
+            if function is not None:
+                function()
         self._lock = threading.RLock()
         self._acquire, self._release = self._lock.acquire, self._lock.release
         self._closed = reason

@@ -19,11 +19,43 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import Command
 __all__ = ["PipelineCompiler"]
 
 
+#: Seconds after which a wait looks again whether its compilation is over.
+LOOK_AGAIN = 0.02
+
+
+class Compilation:
+    """One compilation under way.
+
+    A signal handler may wait for the compilation that it interrupted a wait for, at any point;
+    ``Thread.join`` would then wait for itself.
+    """
+
+    def __init__(self, compile_it: Callable[[], None]) -> None:
+        self._compile = compile_it
+        self._over = False
+        self._running = threading.Lock()
+        self._running.acquire()
+        threading.Thread(target=self._run, name="tenferro pipeline").start()
+
+    def _run(self) -> None:
+        try:
+            self._compile()
+        finally:
+            self._over = True
+            self._running.release()
+
+    def wait(self) -> None:
+        """Return when it is over."""
+        while not self._over:
+            if self._running.acquire(timeout=LOOK_AGAIN):
+                self._running.release()
+
+
 class PipelineCompiler:
     """Starts compilations, and waits for them before a submission."""
 
     def __init__(self) -> None:
-        self.under_way: deque[threading.Thread] = deque()
+        self.under_way: deque[Compilation] = deque()
         self._at_once = threading.BoundedSemaphore(os.cpu_count() or 1)
         #: Whether a pipeline was refused; then submissions look for it.
         self._any_refused = False
@@ -42,9 +74,7 @@ class PipelineCompiler:
                 else:
                     pipeline.raw, pipeline.internal = raw, getattr(raw, "_internal", None)
 
-        thread = threading.Thread(target=compile_it, name="tenferro pipeline")
-        thread.start()
-        self.under_way.append(thread)
+        self.under_way.append(Compilation(compile_it))
         return pipeline
 
     def finish(self, commands: Sequence[Command] = ()) -> None:
@@ -54,10 +84,10 @@ class PipelineCompiler:
         else kept it from being compiled.
         """
         while self.under_way:
-            thread = self.under_way[0]
-            thread.join()
+            first = self.under_way[0]
+            first.wait()
             # A signal handler may have been here in between.
-            if self.under_way and self.under_way[0] is thread:
+            if self.under_way and self.under_way[0] is first:
                 self.under_way.popleft()
         if self._any_refused:
             for command in commands:

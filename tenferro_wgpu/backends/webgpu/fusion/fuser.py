@@ -8,7 +8,8 @@ something else needs them.
 
 The first time a structure is seen its operations run one by one, with kernels that every program
 shares; only when it comes back are kernels of its own compiled.  Both give the same bits: each
-step of a fused kernel is rounded as if it had been stored.
+step of a fused kernel is rounded as if it had been stored.  (Sums and products of a permuted
+operand go in the order of memory, which may differ from that of a stored copy.)
 
 Threads may call everything.  A signal handler or finalizer may record in the middle of a
 recording by the same thread; its operations then run at once.
@@ -17,9 +18,11 @@ recording by the same thread; its operations then run at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from weakref import ref
 
+from tenferro_wgpu.backends.webgpu.dialects import dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression, Step
 from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, PendingRows, Product
 from tenferro_wgpu.backends.webgpu.fusion.products import make_product
@@ -32,7 +35,7 @@ from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
 from tenferro_wgpu.backends.webgpu.memory import Buffer
-from tenferro_wgpu.errors import UnsupportedOperationError
+from tenferro_wgpu.errors import DeviceOutOfMemoryError, UnsupportedOperationError
 from tenferro_wgpu.layout import contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor, contiguous_spec
 
@@ -51,9 +54,10 @@ class Fuser(Runner):
 
     def __init__(self, launcher: Launcher) -> None:
         super().__init__(launcher)
-        self._acquire, self._release = self._lock.acquire, self._lock.release
         #: Whether this thread is recording; true on entry only inside a finalizer or handler.
         self._recording = False
+        #: Operations that were found to run, by their dialects: as many as there are of both.
+        self._supported: set[tuple[str, tuple[str, ...], str]] = set()
         self._multiply_at_once = self.resolving(launch_contraction)
         self._map_at_once = self.resolving(launch_elementwise)
         self._reduce_at_once = self.resolving(launch_reduction)
@@ -79,24 +83,21 @@ class Fuser(Runner):
     ) -> tuple[Tensor, ...]:
         """Record one element-wise primitive; raises what running it at once would raise."""
         shape = outputs[0].shape
-        self._acquire()
-        if self._recording or self._queue._suspicious:
-            self._release()
-            return self._map_at_once(launcher, name, operands, params, outputs)
-        self._recording = True
-        try:
-            if 0 not in shape:
-                made = None
-                while made is None:
-                    group = self._open.get(shape) or self._begin(shape)
-                    made = self._record(group, name, operands, outputs[0])
-                return (made,)
-        except BaseException:
-            self._undo()
-            raise
-        finally:
-            self._recording = False
-            self._release()
+        # `with`, which no handler can interrupt between taking the lock and the block.
+        with self._lock:
+            if not (self._recording or self._queue.needs_care or 0 in shape):
+                try:
+                    self._recording = True
+                    made = None
+                    while made is None:
+                        group = self._open.get(shape) or self._begin(shape)
+                        made = self._record(group, name, operands, outputs[0])
+                    return (made,)
+                except BaseException:
+                    self._undo()
+                    raise
+                finally:
+                    self._recording = False
         return self._map_at_once(launcher, name, operands, params, outputs)
 
     def defer_reduction(
@@ -111,8 +112,8 @@ class Fuser(Runner):
         made = None
         with self._lock:
             if not (self._recording or self._queue.needs_care):
-                self._recording = True
                 try:
+                    self._recording = True
                     made = self._record_reduction(
                         name, operands[0], tuple(params["axes"]), outputs[0]
                     )
@@ -148,7 +149,8 @@ class Fuser(Runner):
         with self._lock:
             self._products.append(ref(product))
             while len(self._products) > MOST_PRODUCTS:
-                self._run_oldest_product()
+                with suppress(DeviceOutOfMemoryError):  # its readers will try again
+                    self._run_oldest_product()
         return (Tensor(spec.dtype, spec.layout, pending, launcher.backend, None, spec),)
 
     # ----- recording
@@ -349,19 +351,13 @@ class Fuser(Runner):
         dialects = [launcher.dialect(operand.dtype) for operand in operands]
         result = launcher.dialect(spec.dtype, name)
         if kind != "reduction":
-            names = tuple(each.name for each in dialects)
-            step = Step(name, names[-1], tuple(range(len(names))), result.name)
-            try:
-                Expression(names, (step,), ()).statements()
+            self._check_supported(name, tuple([each.name for each in dialects]), result.name)
+            if len(spec.shape) > MAX_RANK:
                 layouts = [operand.layout for operand in operands]
                 if plan_map(layouts, spec.shape, False).rank > MAX_RANK:
                     raise UnsupportedOperationError(
                         name, backend="webgpu", hint="copy the operands to C order first"
                     )
-            except UnsupportedOperationError as error:
-                raise UnsupportedOperationError(
-                    name, dtype=operands[-1].dtype, backend="webgpu", hint=error.hint
-                ) from error
         item = 4 * result.words
         size = contiguous_layout(spec.shape).size
         launcher.check_bindable(size * item, name)
@@ -376,3 +372,16 @@ class Fuser(Runner):
         program.children[key] = longer
         self._programs += 1
         return longer
+
+    def _check_supported(self, name: str, taken: tuple[str, ...], result: str) -> None:
+        """Raise UnsupportedOperationError for a function that a dialect lacks."""
+        if (name, taken, result) in self._supported:
+            return
+        step = Step(name, taken[-1], tuple(range(len(taken))), result)
+        try:
+            Expression(taken, (step,), ()).statements()
+        except UnsupportedOperationError as error:
+            raise UnsupportedOperationError(
+                name, dtype=dialect(taken[-1]).dtype_name, backend="webgpu", hint=error.hint
+            ) from error
+        self._supported.add((name, taken, result))

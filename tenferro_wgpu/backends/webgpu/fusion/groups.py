@@ -36,6 +36,9 @@ class PendingRows(Pending):
 class Group:
     """Recorded operations of one shape, with the buffers they read.
 
+    Running it may be interrupted by a handler that runs it too.  Both then compute the same, so
+    who runs it takes the lists first and leaves the attributes alone until the end.
+
     `program` is written last when something is recorded, so that who runs the group in the
     middle of a recording finds it whole.
     """

@@ -70,9 +70,8 @@ def _run_reduction(launcher: Launcher, plan: Plan, stage: Reduction, values: Val
     run = stage.run
     if run is None:
         run = stage.run = _prepare_reduction(launcher, plan, stage)
-    leaves, constants = run.leaves, run.constants
-    fill(leaves, stage.sources, values)
-    fill(constants, stage.constants, values)
+    leaves = fill(run.leaves, stage.sources, values)
+    constants = fill(run.constants, stage.constants, values)
     try:
         result = launch_fused_reduction(
             launcher,
@@ -114,10 +113,14 @@ def leaf_tensors(
     )
 
 
-def fill(tensors: Sequence[Tensor], slots: Sequence[int], values: Values) -> None:
-    """Give the tensors of a stage the memory of this run; with the fuser's lock held."""
+def fill(tensors: tuple[Tensor, ...], slots: Sequence[int], values: Values) -> tuple[Tensor, ...]:
+    """The tensors of a stage with the memory of this run; with the fuser's lock held."""
+    if tensors and tensors[0].handle is not None:
+        # In use: a handler runs the stage that it interrupted.
+        tensors = tuple([Tensor(x.dtype, x.layout, None, x.backend) for x in tensors])
     for tensor, slot in zip(tensors, slots, strict=True):
         tensor.handle = values[slot]
+    return tensors
 
 
 def drain(tensors: Sequence[Tensor]) -> None:

@@ -65,15 +65,19 @@ def make_epilogue(
 
 
 def run_epilogue(
-    launcher: Launcher, plan: Plan, epilogue: Epilogue, product: Product, values: dict[int, Any]
+    launcher: Launcher,
+    plan: Plan,
+    epilogue: Epilogue,
+    product: Product,
+    operands: tuple[Tensor, ...],
+    values: dict[int, Any],
 ) -> None:
     """Compute a product and a plan in one kernel; `values` takes the results.
 
     Raises UnsupportedOperationError where there is no such kernel.
     """
-    x, y = product.operands
-    leaves = epilogue.leaves
-    fill(leaves, epilogue.sources, values)
+    x, y = operands
+    leaves = fill(epilogue.leaves, epilogue.sources, values)
     try:
         results = launch_contraction_epilogue(
             launcher,

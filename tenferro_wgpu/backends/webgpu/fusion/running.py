@@ -9,8 +9,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from typing import Any
-from weakref import ref
+from weakref import WeakMethod, ref
 
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, Product
@@ -37,6 +38,12 @@ MOST_PROGRAMS = 16384
 MOST_SIGHTINGS = 4096
 #: A structure seen this often runs operation by operation: most are never seen again.
 SIGHTINGS_BEFORE_COMPILING = 1
+#: A compiled structure has paid off after so many runs; each further batch of structures that
+#: have not makes compiling wait for one more sighting.
+USES_PER_STRUCTURE = 2
+STRUCTURES_PER_SIGHTING = 8
+#: Sets of wanted results of one program whose plans are kept.
+MOST_PLANS = 32
 
 
 class Runner:
@@ -57,6 +64,12 @@ class Runner:
         self.patience = SIGHTINGS_BEFORE_COMPILING
         self._most_buffers = launcher.limits.max_storage_buffers_per_shader_stage
         self._recorded = self._fused = self._kernels = self._dropped = 0
+        self._compiled_structures = self._fused_runs = 0
+        self._queue.call_in_forked_child(WeakMethod(self._renew_lock))
+
+    def _renew_lock(self) -> None:
+        """In a forked child, whose parent's threads may hold the lock forever."""
+        self._lock = threading.RLock()
 
     def resolve(self, tensor: Tensor) -> None:
         """Give a tensor whose handle is pending the buffer it stands for.
@@ -64,11 +77,13 @@ class Runner:
         Raises the error that kept it from being computed, or what computing raises.
         """
         pending = tensor.handle
+        if not isinstance(pending, Pending):
+            return  # another thread was faster
         if type(pending.source) is Group or type(pending.source) is Product:
             with self._lock:
                 source = pending.source
                 if type(source) is Group:
-                    self._run(source)
+                    self._run_for(source, pending)
                 elif type(source) is Product:
                     self._run_product(source)
         if isinstance(pending.source, TenferroError):
@@ -98,19 +113,32 @@ class Runner:
         return launch
 
     def run_all(self) -> None:
-        """Queue the kernels of everything that waits."""
-        if self._open or self._products:
-            with self._lock:
-                while self._open:
-                    self._run(next(iter(self._open.values())))
-                while self._products:
-                    self._run_oldest_product()
+        """Queue the kernels of everything that waits.
+
+        Raises DeviceOutOfMemoryError after the rest was queued; what did not fit waits for its
+        readers.
+        """
+        if not (self._open or self._products):
+            return
+        full: DeviceOutOfMemoryError | None = None
+        with self._lock:
+            while self._open or self._products:
+                try:
+                    if self._open:
+                        self._run(next(iter(self._open.values())))
+                    else:
+                        self._run_oldest_product()
+                except DeviceOutOfMemoryError as error:
+                    full = full or error
+        if full is not None:
+            raise full
 
     def let_go(self) -> bool:
         """Free the operands that waiting work keeps alive; whether there was any."""
         with self._lock:
             waited = bool(self._open or self._products)
-            self.run_all()
+            with suppress(DeviceOutOfMemoryError):
+                self.run_all()
             return waited
 
     def _run_oldest_product(self) -> None:
@@ -120,19 +148,30 @@ class Runner:
 
     def _run_product(self, product: Product) -> None:
         """Queue a product by itself, once; an error it has is raised where it is used."""
-        if product.result is None:
-            if self._queue.closed:
-                raise RuntimeClosedError("deferred operations")
-            try:
-                (result,) = launch_contraction(
-                    self._launcher, product.name, product.operands, product.params, (product.spec,)
-                )
-            except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
+        operands = product.operands
+        if product.result is not None:
+            return
+        if self._queue.closed:
+            raise RuntimeClosedError("deferred operations")
+        try:
+            (result,) = launch_contraction(
+                self._launcher, product.name, operands, product.params, (product.spec,)
+            )
+        except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
+            raise
+        except TenferroError as error:
+            product.finish(error)
+        else:
+            product.finish(result.handle)
+
+    def _run_for(self, group: Group, pending: Pending) -> None:
+        """Run a group; where not all of it fits into memory, what one result needs."""
+        try:
+            self._run(group)
+        except DeviceOutOfMemoryError:
+            if type(pending.source) is not Group or len(group.wanted()) < 2:
                 raise
-            except TenferroError as error:
-                product.finish(error)
-            else:
-                product.finish(result.handle)
+            self._compute_wanted(group, group.leaves, [pending])
 
     def _run(self, group: Group) -> None:
         """Queue the kernels of a group, once; nothing where nobody wants a result."""
@@ -144,53 +183,68 @@ class Runner:
             del self._open[program.shape]
         if self._queue.closed:
             raise RuntimeClosedError("deferred operations")
+        leaves = group.leaves
         wanted = group.wanted()
         if wanted:
-            outputs = tuple([pending.slot for pending in wanted])
-            plan = program.plans.get(outputs)
-            if plan is None:
-                plan = program.plans[outputs] = make_plan(
-                    program, outputs, self._most_buffers, self._launcher.is_cpu
-                )
-            values: dict[int, Any] = dict(zip(plan.leaves, group.leaves, strict=False))
-            products = [slot for slot in values if type(values[slot]) is Product]
-            if products:
-                errors = self._compute_after(products, plan, values)
-            else:
-                errors = self._compute(plan, values)
-            for pending in wanted:
-                pending.source = errors.get(pending.slot) or values[pending.slot]
+            self._compute_wanted(group, leaves, wanted)
         self._count(group, len(wanted))
+
+    def _compute_wanted(self, group: Group, leaves: list[Any], wanted: list[Pending]) -> None:
+        """Compute some results of a group and hand them out."""
+        program = group.program
+        outputs = tuple([pending.slot for pending in wanted])
+        plan = program.plans.get(outputs)
+        if plan is None:
+            if len(program.plans) >= MOST_PLANS:
+                program.plans.clear()
+            plan = program.plans[outputs] = make_plan(
+                program, outputs, self._most_buffers, self._launcher.is_cpu
+            )
+        values: dict[int, Any] = dict(zip(plan.leaves, leaves, strict=False))
+        products = [slot for slot in values if type(values[slot]) is Product]
+        if products:
+            errors = self._compute_after(products, plan, values)
+        else:
+            errors = self._compute(plan, values)
+        for pending in wanted:
+            pending.source = errors.get(pending.slot) or values[pending.slot]
 
     def _compute_after(
         self, products: list[int], plan: Plan, values: dict[int, Any]
     ) -> dict[int, TenferroError]:
         """`_compute` where some operands are products that may not have run yet."""
-        used = plan.used
         waiting = []
-        for slot in products:
-            if slot in used and values[slot].result is None:
-                waiting.append(slot)
-        if len(waiting) == 1 and self._with_epilogue(waiting[0], plan, values):
-            return {}
         errors: dict[int, TenferroError] = {}
         for slot in products:
-            product = values[slot]
-            if slot in used:
-                self._run_product(product)
-            if isinstance(product.result, TenferroError):
-                errors[slot] = product.result
-            else:
-                values[slot] = product.result
+            if slot in plan.used and not self._take_result(slot, values, errors):
+                waiting.append(slot)
+        if len(waiting) == 1 and not errors and self._with_epilogue(waiting[0], plan, values):
+            return {}
+        for slot in waiting:
+            product: Product = values[slot]
+            self._run_product(product)
+            self._take_result(slot, values, errors)
         if errors:
             return self._compute_each(plan, values, errors)
         return self._compute(plan, values)
 
+    def _take_result(
+        self, slot: int, values: dict[int, Any], errors: dict[int, TenferroError]
+    ) -> bool:
+        """Put the result of a product in its place; whether it has one."""
+        result = values[slot].result
+        if isinstance(result, TenferroError):
+            errors[slot] = result
+        elif result is not None:
+            values[slot] = result
+        return result is not None
+
     def _with_epilogue(self, slot: int, plan: Plan, values: dict[int, Any]) -> bool:
         """Compute a plan in the kernel of one of its operands, if there is such a kernel."""
         product: Product = values[slot]
-        if product.users > 1:
-            return False  # another group needs it stored
+        operands = product.operands
+        if product.users > 1 or product.result is not None:
+            return False  # another group needs it stored, or it was computed meanwhile
         keeps = product.is_held()
         key = (slot, keeps)
         if key not in plan.epilogues:
@@ -201,7 +255,7 @@ class Runner:
         if not (epilogue.ready or self._is_worth_compiling(epilogue.structure)):
             return False
         try:
-            run_epilogue(self._launcher, plan, epilogue, product, values)
+            run_epilogue(self._launcher, plan, epilogue, product, operands, values)
         except UnsupportedOperationError:
             plan.epilogues[key] = None
             return False
@@ -214,15 +268,27 @@ class Runner:
             product.finish(values[slot])
         self._fused += len(plan.operations)
         self._kernels += 1
+        self._fused_runs += 1
         return True
 
     def _is_worth_compiling(self, structure: Hashable) -> bool:
-        """Whether a structure was seen often enough; counts this time."""
+        """Whether a structure was seen often enough; counts this time.
+
+        Where few of the kernels compiled so far were used again, it takes more.
+        """
         sightings: int = self._sightings.find(structure) or 0
         self._sightings.store(structure, sightings + 1)
-        return sightings >= self.patience
+        if sightings < self.patience:
+            return False
+        wasted = self._compiled_structures - self._fused_runs // USES_PER_STRUCTURE
+        if self.patience and sightings < self.patience + wasted // STRUCTURES_PER_SIGHTING:
+            return False
+        self._compiled_structures += 1
+        return True
 
     def _count(self, group: Group, wanted: int) -> None:
+        if group.done:
+            return  # a handler ran it meanwhile
         self._recorded += group.program.length
         self._dropped += group.program.length - wanted
         group.finish()
@@ -234,6 +300,7 @@ class Runner:
                 run_stages(self._launcher, plan, values)
                 self._fused += len(plan.operations)
                 self._kernels += len(plan.stages)
+                self._fused_runs += 1
                 return {}
             except UnsupportedOperationError:
                 plan.stages = []  # too many axes together: they run one by one from now on
@@ -241,7 +308,9 @@ class Runner:
                 raise
             except TenferroError:
                 # A failed operand.  One by one they show which results depend on it.
-                values = {slot: values[slot] for slot in plan.leaves}
+                operands = {slot: values[slot] for slot in plan.leaves}
+                values.clear()
+                values.update(operands)
         return self._compute_each(plan, values)
 
     def _compute_each(
