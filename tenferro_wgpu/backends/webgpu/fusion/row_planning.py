@@ -46,6 +46,10 @@ ROWS_PER_WORKGROUP_CPU = 16
 #: 2048 x 1024: 5.7 ms instead of 6.2) and elsewhere, where arithmetic is cheaper than memory.
 WORTH_HOLDING_CPU = 4
 WORTH_HOLDING = 16
+#: Software float64 functions of this cost (exp, log, ...) leave a program its several kernels on
+#: software adapters: softmax of 512 x 600 takes 80 ms so and 94 in one kernel, measured on
+#: SwiftShader.  Cheaper programs are as fast or faster in one (layer norm: 45 ms instead of 49).
+DEAR_IN_SOFTWARE = 48
 #: Axes of rows that a kernel walks: two of a batch, heads and queries, and one to spare.
 MOST_ROW_AXES = 5
 #: Bytes of workgroup memory that WebGPU promises.
@@ -121,13 +125,19 @@ def plan_rows(
     """One kernel for a program with reductions; None where it does not fit one.
 
     It does not where other axes than the last ones are reduced, the elements of a row of some
-    operand are not neighbours, more buffers are bound than the device allows, or rows are too
-    long or too few for one item each.
+    operand are not neighbours, more buffers are bound than the device allows, rows are too long
+    or too few for one item each, or several kernels were measured to be faster.
     """
     axes = program.axes
     combined = {each.taken[0] for each in operations if each.kind == "reduction"}
     word_counts = {dialect(name).words for name in combined}
     if axes is None or len(word_counts) != 1 or not _are_last(program.shape, axes):
+        return None
+    if is_cpu and any(
+        each.taken[-1] == "f64s" and each.cost >= DEAR_IN_SOFTWARE
+        for each in operations
+        if each.kind == "element"
+    ):
         return None
     rows = prod(program.row_shape)
     columns = prod(program.shape[axis] for axis in axes)
