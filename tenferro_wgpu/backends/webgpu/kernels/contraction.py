@@ -31,6 +31,10 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, words
+from tenferro_wgpu.backends.webgpu.kernels.vector_product import (
+    is_vector_product,
+    launch_vector_product,
+)
 from tenferro_wgpu.backends.webgpu.subgroups import adapter_of
 from tenferro_wgpu.errors import DTypeError
 from tenferro_wgpu.layout import contiguous_layout
@@ -107,6 +111,8 @@ def launch_contraction(
     key = (name, x.layout, y.layout, x.dtype.num, contracting, batch)
     found: ContractionLaunch | None = launcher.plan(key)
     if found is None:
+        if is_vector_product(launcher, x, y, spec, params):
+            return (launch_vector_product(launcher, x, y, spec, params),)
         work = as_matrices(launcher, name, operands, params)
         if not isinstance(work, Matrices):
             return launch_contraction(launcher, name, *work, outputs)

@@ -29,6 +29,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
 )
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
+from tenferro_wgpu.backends.webgpu.kernels.vector_product import is_vector_product
 from tenferro_wgpu.errors import UnsupportedOperationError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
@@ -98,6 +99,8 @@ def launch_contraction_epilogue(
         size = contiguous_layout(spec.shape).size
         if size == 0 or x.size == 0 or x.dtype.kind == "b":
             raise _refused("the product is empty or of bools")
+        if is_vector_product(launcher, x, y, spec, params):
+            raise _refused("a product with a vector is a reduction")
         work = as_matrices(launcher, "dot_general", operands, params)
         if not isinstance(work, Matrices):
             (x, y), params = work
