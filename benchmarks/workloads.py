@@ -141,7 +141,7 @@ def catalogue(scale: str = "full") -> list[Workload]:
 
 
 def float64_workloads(scale: str = "full") -> list[tuple[Workload, Workload]]:
-    """The same program in float64 and in float32: element-wise, a sum, a product."""
+    """The same program in float64 and in float32: two operations, a sum, a product."""
     line, side, extent = (1_000_000, 2048, 512) if scale == "full" else (1000, 24, 16)
 
     def made(dtype: str) -> list[Workload]:
@@ -149,7 +149,11 @@ def float64_workloads(scale: str = "full") -> list[tuple[Workload, Workload]]:
         square = ((extent, extent),) * 2
         return [
             Workload(
-                f"x*x+x, {short(line)}, {dtype}", "multiply_add", normal(line, dtype=dtype), {},
+                f"x+x, {short(line)}, {dtype}", "double", normal(line, dtype=dtype), {},
+                {"dispatches": 1}, tolerance,
+            ),
+            Workload(
+                f"x*x, {short(line)}, {dtype}", "square", normal(line, dtype=dtype), {},
                 {"dispatches": 1}, tolerance,
             ),
             Workload(

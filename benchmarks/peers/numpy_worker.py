@@ -20,6 +20,14 @@ def multiply_add(x: Array) -> Step:
     return lambda: x * x + x
 
 
+def double(x: Array) -> Step:
+    return lambda: x + x
+
+
+def square(x: Array) -> Step:
+    return lambda: x * x
+
+
 def total(x: Array) -> Step:
     return lambda: float(x.sum())
 
@@ -129,8 +137,8 @@ def mlp(inputs: Array, targets: Array, *arrays: Array, rate: float) -> Step:
 PROGRAMS = {
     each.__name__: each
     for each in (
-        elementwise, multiply_add, total, sums, matmul, adds, many_sizes, read, tanh_chain,
-        tanh_chain_grad, grad_sum, mlp,
+        elementwise, multiply_add, double, square, total, sums, matmul, adds, many_sizes, read,
+        tanh_chain, tanh_chain_grad, grad_sum, mlp,
     )
 }  # fmt: skip
 

@@ -29,6 +29,14 @@ class Programs:
         t = self._runtime.constant_from(x)
         return lambda: t * t + t
 
+    def double(self, x: Array) -> Step:
+        t = self._runtime.constant_from(x)
+        return lambda: t + t
+
+    def square(self, x: Array) -> Step:
+        t = self._runtime.constant_from(x)
+        return lambda: t * t
+
     def total(self, x: Array) -> Step:
         t = self._runtime.constant_from(x)
         return lambda: float(t.sum())
@@ -126,8 +134,8 @@ class Programs:
 
 
 KINDS = (
-    "elementwise", "multiply_add", "total", "sums", "matmul", "adds", "many_sizes", "read",
-    "tanh_chain", "tanh_chain_grad", "grad_sum", "mlp",
+    "elementwise", "multiply_add", "double", "square", "total", "sums", "matmul", "adds",
+    "many_sizes", "read", "tanh_chain", "tanh_chain_grad", "grad_sum", "mlp",
 )  # fmt: skip
 
 

@@ -109,8 +109,8 @@ def test_float64_has_a_limit_by_how_it_is_computed() -> None:
     cells = []
     for double, single in float64_workloads():
         cells += [cell(double.name, OURS, "gpu", 3.0), cell(single.name, OURS, "gpu", 1.0)]
-    assert [row.met for row in targets.judge_float64("native", "gpu", cells)] == [False] * 3
-    assert [row.met for row in targets.judge_float64("software", "gpu", cells)] == [True] * 3
+    assert [row.met for row in targets.judge_float64("native", "gpu", cells)] == [False] * 4
+    assert [row.met for row in targets.judge_float64("software", "gpu", cells)] == [True] * 4
 
 
 def test_the_workloads_of_the_targets_are_in_the_catalogue() -> None:

