@@ -323,8 +323,8 @@ class Fuser(Runner):
         """Open a group."""
         if len(self._open) >= MOST_GROUPS:
             self._drop_unwanted()
-            while len(self._open) >= MOST_GROUPS:
-                self._run(next(iter(self._open.values())))
+            for group in list(self._open.values())[: len(self._open) - MOST_GROUPS + 1]:
+                self._run(group)
         root = self._roots.get(shape)
         if root is None:
             if self._programs >= MOST_PROGRAMS:

@@ -124,8 +124,9 @@ class Runner:
         with self._lock:
             while self._open or self._products:
                 try:
-                    if self._open:
-                        self._run(next(iter(self._open.values())))
+                    group = next(iter(list(self._open.values())), None)
+                    if group is not None:
+                        self._run(group)
                     else:
                         self._run_oldest_product()
                 except DeviceOutOfMemoryError as error:
@@ -142,7 +143,10 @@ class Runner:
             return waited
 
     def _run_oldest_product(self) -> None:
-        product = self._products.popleft()()
+        try:
+            product = self._products.popleft()()
+        except IndexError:
+            return  # a handler ran it just now
         if product is not None and product.result is None and product.is_held():
             self._run_product(product)
 
@@ -180,7 +184,7 @@ class Runner:
         group.closed = True
         program = group.program
         if self._open.get(program.shape) is group:
-            del self._open[program.shape]
+            self._open.pop(program.shape, None)  # a handler may have run it just now
         if self._queue.closed:
             raise RuntimeClosedError("deferred operations")
         leaves = group.leaves
@@ -356,7 +360,7 @@ class Runner:
         """Forget waiting groups of which nobody holds a result."""
         for shape, group in list(self._open.items()):
             if not group.wanted():
-                del self._open[shape]
+                self._open.pop(shape, None)
                 self._count(group, 0)
 
     # ----- house-keeping
