@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..backends.protocol import TunesKernels
 from ..backends.tuning_report import TuningReport
 from ..dtypes import as_dtype
@@ -53,9 +55,13 @@ def tune(
     ...     print("nothing to tune")
     nothing to tune
     """
-    if not seconds >= 0:
+    if not isinstance(seconds, (int, float)) or not seconds >= 0:
         raise ArgumentError("tune", f"seconds must not be negative, got {seconds!r}")
+    if sizes is not None and not isinstance(sizes, (list, tuple)):
+        raise ArgumentError("tune", f"sizes are a list of (M, N, K), got {sizes!r}")
     checked = None if sizes is None else tuple(_size(each) for each in sizes)
+    if isinstance(dtypes, (str, np.dtype, type)):
+        dtypes = (dtypes,)
     wanted = tuple(as_dtype(dtype, "tune") for dtype in dtypes)
     backend = current_runtime(device).backend
     if not isinstance(backend, TunesKernels):
@@ -70,6 +76,6 @@ def _size(size: Any) -> tuple[int, int, int]:
         m, n, k = size
     except (TypeError, ValueError):
         raise ArgumentError("tune", f"a size is (M, N, K), got {size!r}") from None
-    if not all(type(extent) is int and extent > 0 for extent in (m, n, k)):
+    if not all(isinstance(extent, (int, np.integer)) and extent > 0 for extent in (m, n, k)):
         raise ArgumentError("tune", f"extents must be positive integers, got {size!r}")
-    return m, n, k
+    return int(m), int(n), int(k)

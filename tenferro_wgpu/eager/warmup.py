@@ -110,6 +110,10 @@ def _argument(runtime: EagerRuntime, spec: Any, tracked: bool) -> Any:
         shape, dtype = spec.shape, spec.dtype
     elif isinstance(spec, dict):
         return {key: _argument(runtime, item, tracked) for key, item in spec.items()}
+    elif isinstance(spec, tuple) and spec and isinstance(spec[0], int):
+        raise ArgumentError(
+            "warmup", f"a spec is a pair (shape, dtype), as in ((8, 3), 'float32'), got {spec!r}"
+        )
     elif isinstance(spec, (list, tuple)):
         items = [_argument(runtime, item, tracked) for item in spec]
         if isinstance(spec, list):
@@ -118,6 +122,8 @@ def _argument(runtime: EagerRuntime, spec: Any, tracked: bool) -> Any:
     else:
         return spec
     dtype = as_dtype(dtype, "warmup")
+    if min(shape, default=0) < 0:
+        raise ArgumentError("warmup", f"extents must not be negative, got {tuple(shape)}")
     # From the host, because a constant of the runtime needs no memory and other kernels.
     array = np.ones(shape, dtype) if is_inexact(dtype) else np.zeros(shape, dtype)
     if tracked and is_inexact(dtype):

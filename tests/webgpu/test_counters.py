@@ -1,7 +1,8 @@
 """What programs may cost, in counts: kernels, submissions, bytes, allocations; never in time.
 
 The bounds are upper bounds: a change that needs fewer lowers them here.  A program that repeats
-must not compile, allocate or record more the longer it runs.
+must not compile, allocate or record more the longer it runs; that its host time does not grow
+either is looked at once, with a factor of two to spare.
 """
 
 from __future__ import annotations
@@ -154,18 +155,18 @@ def test_ten_thousand_steps_cost_what_the_first_did(gpu):
 
 #: Name, program on an array of that shape, and the most that one run may count.
 WORKLOADS = {
-    "chain": ((100_000,), lambda x: tw.exp(tw.sin(x)) * x + 1, {"dispatches": 4}),
+    "chain": ((100_000,), lambda x: tw.exp(tw.sin(x)) * x + 1, {"dispatches": 1}),
     "hundred additions": (
-        (1024,), lambda x: _additions(x, 100), {"dispatches": 100, "submits": 2},
+        (1024,), lambda x: _additions(x, 100), {"dispatches": 2, "submits": 2},
     ),
     "sum": ((1000, 1000), lambda x: x.sum(), {"dispatches": 3}),
-    "row sums": ((1000, 1000), lambda x: x.sum(axis=1), {"dispatches": 2}),
+    "row sums": ((1000, 1000), lambda x: x.sum(axis=1), {"dispatches": 1}),
     "column sums": ((1000, 1000), lambda x: x.sum(axis=0), {"dispatches": 2}),
-    "product": ((128, 128), lambda x: x @ x, {"dispatches": 2}),
-    "transposed product": ((128, 64), lambda x: x.T @ x, {"dispatches": 2}),
+    "product": ((128, 128), lambda x: x @ x, {"dispatches": 1}),
+    "transposed product": ((128, 64), lambda x: x.T @ x, {"dispatches": 1}),
     "mean and deviation": (
         (200, 300), lambda x: (((x - x.mean(axis=1, keepdims=True)) ** 2).mean(axis=1)) ** 0.5,
-        {"dispatches": 9},
+        {"dispatches": 2},
     ),
 }  # fmt: skip
 
@@ -192,7 +193,7 @@ def test_workloads_stay_within_their_bounds(gpu, name):
 
 def test_a_training_step_stays_within_its_bounds(gpu):
     counted = spent(gpu, network(gpu, (20, 12, 8, 4), 8))
-    assert counted["dispatches"] <= 70
+    assert counted["dispatches"] <= 32
     assert counted["submits"] <= 2
     assert (counted["bytes_up"], counted["bytes_down"]) == (0, 4)
     for counter in ("pipelines", "allocations", "live_bytes", "grad_slots", "saved_bytes"):

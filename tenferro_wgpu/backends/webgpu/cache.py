@@ -1,8 +1,8 @@
 """A dictionary with a size limit whose hits cost no more than a dictionary's.
 
-Used by queue.py (bind groups) and device.py (pipelines).  An exact LRU reorders on every hit,
-which costs as much as the lookup itself on the dispatch path; this one keeps two generations and
-only moves an entry when it is found in the old one.
+Used for bind groups, pipelines, plans, constants and sightings of fused structures.  An exact LRU
+reorders on every hit, which costs as much as the lookup itself on the dispatch path; this one keeps
+two generations and only moves an entry when it is found in the old one.
 """
 
 from __future__ import annotations

@@ -55,6 +55,11 @@ class Queue(Recorder):
         register_queue(self)
 
     @property
+    def lock(self) -> Any:
+        """What guards the queue, for what is recorded above it."""
+        return self._lock
+
+    @property
     def closed(self) -> bool:
         """Whether it was closed, at exit or in a forked child too."""
         return self._closed is not None
@@ -67,6 +72,11 @@ class Queue(Recorder):
         depend on it must not share a kernel with others.
         """
         return self._suspicious or bool(self._checks.unsettled)
+
+    def settle(self) -> None:
+        """Wait for everything recorded; report nothing, so that late faults stay for the user."""
+        self.flush()
+        self._driver.wait()
 
     # ----- checking indices
 
@@ -375,11 +385,11 @@ class Queue(Recorder):
 
     def abandon_after_fork(self, reason: str) -> None:
         """In a forked child: refuse all further use, and release nothing."""
+        self._lock = threading.RLock()
+        self._acquire, self._release = self._lock.acquire, self._lock.release
         for reference in self._forked_callbacks:
             function = reference()
             if function is not None:
                 function()
-        self._lock = threading.RLock()
-        self._acquire, self._release = self._lock.acquire, self._lock.release
         self._closed = reason
         self._suspicious = True

@@ -8,6 +8,7 @@ every later command of the batch that reads them, are reported as failed; the ot
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 from tenferro_wgpu.backends.webgpu.drivers.protocol import BatchRejectedError, Command, Driver
@@ -93,7 +94,7 @@ def fresh(error: TenferroError) -> TenferroError:
     Raising the stored one would hang the frames of every reader, and the failed buffers they
     hold, on its traceback.
     """
-    copy = type(error).__new__(type(error))
-    copy.args = error.args
-    copy.__dict__.update(error.__dict__)
-    return copy
+    again = copy(error)
+    again.args = error.args
+    again.__dict__.update(error.__dict__)
+    return again

@@ -8,8 +8,7 @@ something else needs them.
 
 The first time a structure is seen its operations run one by one, with kernels that every program
 shares; only when it comes back are kernels of its own compiled.  Both give the same bits: each
-step of a fused kernel is rounded as if it had been stored.  (Sums and products of a permuted
-operand go in the order of memory, which may differ from that of a stored copy.)
+step of a fused kernel is rounded as if it had been stored.
 
 Threads may call everything.  A signal handler or finalizer may record in the middle of a
 recording by the same thread; its operations then run at once.
@@ -19,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from math import prod
 from typing import Any
 from weakref import ref
 
@@ -145,10 +145,14 @@ class Fuser(Runner):
         if not waits or self._recording or self._queue.needs_care:
             return self._multiply_at_once(launcher, name, operands, params, outputs)
         launcher.check_bindable(launcher.nbytes(size, spec.dtype), name)
+        x = operands[0]
+        check_counts(name, size, prod([x.shape[axis] for axis in params["contracting"][0]]))
         product, pending = make_product(name, operands, params, spec)
+        held = sum([operand.handle.slot.size for operand in operands])
+        most = 0 if held > MOST_HELD_BYTES // MOST_PRODUCTS else MOST_PRODUCTS
         with self._lock:
             self._products.append(ref(product))
-            while len(self._products) > MOST_PRODUCTS:
+            while len(self._products) > most:
                 with suppress(DeviceOutOfMemoryError):  # its readers will try again
                     self._run_oldest_product()
         return (Tensor(spec.dtype, spec.layout, pending, launcher.backend, None, spec),)
@@ -309,8 +313,13 @@ class Fuser(Runner):
                 group.slots[id(handle)] = (leaf.spec, leaf.slot)
                 if type(handle) is Product:
                     handle.users += 1
+                else:
+                    group.held_bytes += handle.slot.size
         if group.done and pending.source is group:
             return None  # a handler ran the group between the look at it and the recording
+        if group.held_bytes > MOST_HELD_BYTES:
+            with suppress(DeviceOutOfMemoryError):
+                self._run(group)
         spec = longer.spec
         return Tensor(spec.dtype, spec.layout, pending, self._launcher.backend, None, spec)
 
@@ -324,12 +333,13 @@ class Fuser(Runner):
         if len(self._open) >= MOST_GROUPS:
             self._drop_unwanted()
             for group in list(self._open.values())[: len(self._open) - MOST_GROUPS + 1]:
-                self._run(group)
+                with suppress(DeviceOutOfMemoryError):  # its readers will try again
+                    self._run(group)
+        if self._programs >= MOST_PROGRAMS:
+            self._roots.clear()
+            self._programs = 0
         root = self._roots.get(shape)
         if root is None:
-            if self._programs >= MOST_PROGRAMS:
-                self._roots.clear()
-                self._programs = 0
             root = self._roots[shape] = Program(shape)
             self._programs += 1
         group = self._open[shape] = Group(root)
@@ -365,10 +375,7 @@ class Fuser(Runner):
             check_counts(name, size, operands[0].size // size)
         found = contiguous_spec(spec)
         longer = program.extended(name, tokens, dialects, result, found, kind, axes)
-        held = max(2, MOST_HELD_BYTES // (contiguous_layout(program.shape).size * item))
-        longer.is_full = longer.cost > MOST_COST or longer.buffer_count > min(
-            self._most_buffers - 1, held
-        )
+        longer.is_full = longer.cost > MOST_COST or longer.buffer_count > self._most_buffers - 1
         program.children[key] = longer
         self._programs += 1
         return longer

@@ -43,7 +43,16 @@ class Group:
     middle of a recording finds it whole.
     """
 
-    __slots__ = ("closed", "done", "layout", "leaves", "program", "results", "slots")
+    __slots__ = (
+        "closed",
+        "done",
+        "held_bytes",
+        "layout",
+        "leaves",
+        "program",
+        "results",
+        "slots",
+    )
 
     def __init__(self, root: Program) -> None:
         self.program = root
@@ -54,6 +63,8 @@ class Group:
         self.results: list[ref[Pending]] = []
         #: Spec and number of each buffer among the leaves, by id; `leaves` keeps it alive.
         self.slots: dict[int, tuple[TensorSpec, int]] = {}
+        #: Bytes of the buffers among the leaves.
+        self.held_bytes = 0
         #: No more is recorded.
         self.closed = False
         #: It has run.
@@ -65,9 +76,9 @@ class Group:
         del self.leaves[self.program.leaf_count :]
 
     def wanted(self) -> list[Pending]:
-        """The results that somebody still holds."""
+        """The results that somebody still holds and that are not computed yet."""
         found = [reference() for reference in self.results[: self.program.length]]
-        return [pending for pending in found if pending is not None]
+        return [each for each in found if each is not None and each.source is self]
 
     def finish(self) -> None:
         """Let go of everything."""

@@ -1,6 +1,6 @@
 """Runs plans: as fused kernels, or operation by operation with the kernels everybody shares.
 
-Called by fuser.py with the queue's buffers by value number.  Knows nothing of who wants what.
+Called by running.py with the queue's buffers by value number.  Knows nothing of who wants what.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ def _run_one(launcher: Launcher, stage: Map | Rows, values: Values) -> None:
     """Run a stage that is one dispatch."""
     launch = stage.launch
     assert launch is not None and launch.pipeline is not None, "compiled, over some element"
-    queue = launcher.queue
-    results = [queue.allocate(nbytes, stage.name) for nbytes in launch.output_bytes]
+    queue, name = launcher.queue, stage.name
     handles = [values[slot] for slot in stage.sources]
     params = launch.params
     if launch.constants:
@@ -59,8 +58,15 @@ def _run_one(launcher: Launcher, stage: Map | Rows, values: Values) -> None:
             pack_into("<II", block, offset, constant.low, constant.high)
         params = bytes(block)
     bindings = [handles[position] for position in launch.bound]
+    if len(launch.output_bytes) == 1:
+        (nbytes,) = launch.output_bytes
+        values[stage.outputs[0]] = queue.compute(
+            launch.pipeline, bindings, nbytes, params, launch.workgroups, name
+        )
+        return
+    results = [queue.allocate(nbytes, name) for nbytes in launch.output_bytes]
     bindings += results
-    queue.dispatch(launch.pipeline, bindings, params, launch.workgroups, stage.name, results)
+    queue.dispatch(launch.pipeline, bindings, params, launch.workgroups, name, results)
     values.update(zip(stage.outputs, results, strict=True))
 
 

@@ -1,6 +1,6 @@
 """From the structure of a program to the kernels that compute what is wanted of it.
 
-Called by fuser.py; kernels.py runs the plans.  Pure functions of structures: no buffer is known.
+Called by running.py; kernels.py runs the plans.  Pure functions of structures: no buffer is known.
 
 A program without reductions becomes one map, or several where it binds too many buffers.  With
 reductions it is cut at them: a reduction computes the elements it needs as it reads (its

@@ -6,7 +6,6 @@ operations are recorded.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Hashable, Mapping
 from contextlib import suppress
@@ -27,6 +26,7 @@ from tenferro_wgpu.errors import (
     DeviceLostError,
     DeviceOutOfMemoryError,
     RuntimeClosedError,
+    ShaderError,
     TenferroError,
     UnsupportedOperationError,
 )
@@ -38,10 +38,10 @@ MOST_PROGRAMS = 16384
 MOST_SIGHTINGS = 4096
 #: A structure seen this often runs operation by operation: most are never seen again.
 SIGHTINGS_BEFORE_COMPILING = 1
-#: A compiled structure has paid off after so many runs; each further batch of structures that
-#: have not makes compiling wait for one more sighting.
-USES_PER_STRUCTURE = 2
-STRUCTURES_PER_SIGHTING = 8
+#: Structures that may be compiled before compiled ones are used again: enough for all of a
+#: training step at once.  Beyond, compiling waits for further sightings.
+MOST_CREDIT = 48.0
+CREDIT_PER_RUN = 0.5
 #: Sets of wanted results of one program whose plans are kept.
 MOST_PLANS = 32
 
@@ -52,7 +52,9 @@ class Runner:
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._queue = launcher.queue
-        self._lock = threading.RLock()
+        #: The queue's own: a handler may record while its thread holds that one, and two locks
+        #: taken in either order would block two threads for ever.
+        self._lock = launcher.queue.lock
         #: Waiting groups by shape, oldest first.
         self._open: dict[tuple[int, ...], Group] = {}
         #: Waiting products, oldest first.
@@ -64,12 +66,14 @@ class Runner:
         self.patience = SIGHTINGS_BEFORE_COMPILING
         self._most_buffers = launcher.limits.max_storage_buffers_per_shader_stage
         self._recorded = self._fused = self._kernels = self._dropped = 0
-        self._compiled_structures = self._fused_runs = 0
+        self._refused = 0
+        #: Compiling a structure costs one, running a compiled one earns some back.
+        self.credit = MOST_CREDIT
         self._queue.call_in_forked_child(WeakMethod(self._renew_lock))
 
     def _renew_lock(self) -> None:
-        """In a forked child, whose parent's threads may hold the lock forever."""
-        self._lock = threading.RLock()
+        """In a forked child the queue has another lock: the parent's threads may hold the first."""
+        self._lock = self._queue.lock
 
     def resolve(self, tensor: Tensor) -> None:
         """Give a tensor whose handle is pending the buffer it stands for.
@@ -272,22 +276,21 @@ class Runner:
             product.finish(values[slot])
         self._fused += len(plan.operations)
         self._kernels += 1
-        self._fused_runs += 1
+        self.credit = min(self.credit + CREDIT_PER_RUN, MOST_CREDIT)
         return True
 
     def _is_worth_compiling(self, structure: Hashable) -> bool:
         """Whether a structure was seen often enough; counts this time.
 
-        Where few of the kernels compiled so far were used again, it takes more.
+        Where few of the kernels compiled lately were used again, it takes more.
         """
         sightings: int = self._sightings.find(structure) or 0
         self._sightings.store(structure, sightings + 1)
         if sightings < self.patience:
             return False
-        wasted = self._compiled_structures - self._fused_runs // USES_PER_STRUCTURE
-        if self.patience and sightings < self.patience + wasted // STRUCTURES_PER_SIGHTING:
+        if self.patience and self.credit < 1 and sightings < self.patience + 1 - self.credit // 8:
             return False
-        self._compiled_structures += 1
+        self.credit -= 1
         return True
 
     def _count(self, group: Group, wanted: int) -> None:
@@ -304,18 +307,25 @@ class Runner:
                 run_stages(self._launcher, plan, values)
                 self._fused += len(plan.operations)
                 self._kernels += len(plan.stages)
-                self._fused_runs += 1
+                self.credit = min(self.credit + CREDIT_PER_RUN, MOST_CREDIT)
                 return {}
-            except UnsupportedOperationError:
-                plan.stages = []  # too many axes together: they run one by one from now on
+            except (UnsupportedOperationError, ShaderError):
+                plan.stages = []  # too many axes together, say: one by one from now on
+                self._refused += 1
+                values = self._only_operands(plan, values)
             except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):
                 raise
             except TenferroError:
                 # A failed operand.  One by one they show which results depend on it.
-                operands = {slot: values[slot] for slot in plan.leaves}
-                values.clear()
-                values.update(operands)
+                values = self._only_operands(plan, values)
         return self._compute_each(plan, values)
+
+    def _only_operands(self, plan: Plan, values: dict[int, Any]) -> dict[int, Any]:
+        """The same dictionary without results."""
+        operands = {slot: values[slot] for slot in plan.leaves if slot in values}
+        values.clear()
+        values.update(operands)
+        return values
 
     def _compute_each(
         self, plan: Plan, values: dict[int, Any], errors: dict[int, TenferroError] | None = None
@@ -350,8 +360,9 @@ class Runner:
             try:
                 for stage in plan.stages:
                     compile_stage(self._launcher, stage)
-            except UnsupportedOperationError:
+            except (UnsupportedOperationError, ShaderError):
                 plan.stages = []
+                self._refused += 1
                 return False
             plan.ready = True
         return worth
@@ -374,6 +385,7 @@ class Runner:
                 "fused": self._fused,
                 "kernels": self._kernels,
                 "dropped": self._dropped,
+                "refused": self._refused,
                 "waiting": sum(group.program.length for group in self._open.values()),
                 "programs": self._programs,
                 "max_programs": MOST_PROGRAMS,

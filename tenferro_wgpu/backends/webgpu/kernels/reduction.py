@@ -149,8 +149,8 @@ def launch_fused_reduction(
     """Queue the reduction of an element-wise function, and a function of its results.
 
     Values are those of the prologue, the reduction and the epilogue run one after another, bit
-    for bit, unless every buffer that covers `shape` lies in memory in another order than C:
-    then sums and products go in that order, and only their rounding differs.
+    for bit: an operand alone is reduced in the order it has in memory, a function of operands in
+    the order of `shape`, in which its results would have been stored.
 
     Args:
         launcher: of the backend that holds the operands.
@@ -266,8 +266,10 @@ def _prepare(
     """Plan and compile every dispatch of a reduction of at least one element."""
     check_counts(name, prod(spec.shape), prod(shape[axis] for axis in axes))
     T = _combined_in(dialect(prologue.dialect_of(prologue.outputs[0])), name)
-    order: Sequence[int] | None
-    order, backwards = memory_order(layouts, shape)
+    order: Sequence[int] | None = None
+    backwards: frozenset[int] = frozenset()
+    if [step.operation for step in prologue.steps] == ["copy"]:
+        order, backwards = memory_order(layouts, shape)
     steps = plan_reduction(shape, axes, order, is_cpu=launcher.is_cpu, packable=T.words == 1)
     launches = []
     for number, step in enumerate(steps):

@@ -7,7 +7,7 @@ sum neighbouring columns, or one invocation a row.  Sums are compensated there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -38,9 +38,10 @@ def is_vector_product(
     batches = 1
     for axis in batch:
         batches *= x.shape[axis]
-    depth = x.size * y.size // (size * batches) if size else 0
-    # One of the operands has no free extent: as many elements as one sum per batch reads.
-    return depth > 0 and min(x.size, y.size) ** 2 == depth * batches * batches
+    # Of batches, depth, rows and columns: the sizes are bkm, bkn and bmn.
+    squared_depth = x.size * y.size // (size * batches) if size else 0
+    # One of the operands has no free extent: as many elements as the sums read.
+    return squared_depth > 0 and min(x.size, y.size) ** 2 == squared_depth * batches * batches
 
 
 def launch_vector_product(
@@ -50,42 +51,47 @@ def launch_vector_product(
     (x_sum, y_sum), (x_batch, y_batch) = params["contracting"], params["batch"]
     x_free = [axis for axis in range(x.ndim) if axis not in (*x_sum, *x_batch)]
     y_free = [axis for axis in range(y.ndim) if axis not in (*y_sum, *y_batch)]
-    shape = tuple(
-        [x.shape[axis] for axis in (*x_batch, *x_sum, *x_free)] + [y.shape[axis] for axis in y_free]
+    batch, depth = len(x_batch), len(x_sum)
+    # The index space: batch, free axes of x and of y, contracted axes.  For each operand the
+    # strides along it; an axis that it lacks repeats it.
+    shape = (
+        *[x.shape[axis] for axis in (*x_batch, *x_free)],
+        *[y.shape[axis] for axis in y_free],
+        *[x.shape[axis] for axis in x_sum],
     )
+    x_strides = (*_strides(x, (*x_batch, *x_free)), *[0] * len(y_free), *_strides(x, x_sum))
+    y_strides = (
+        *_strides(y, y_batch), *[0] * len(x_free), *_strides(y, (*y_free, *y_sum)),
+    )  # fmt: skip
+    axes = tuple(range(len(shape) - depth, len(shape)))
+    matrix, sums = (x, x_sum) if x.size >= y.size else (y, y_sum)
+    if min(map(abs, matrix.layout.strides)) not in map(abs, _strides(matrix, sums)):
+        # Rows lie across: the space is walked as the matrix lies in memory.
+        order = (*range(batch), *axes, *range(batch, len(shape) - depth))
+        shape, x_strides, y_strides = (
+            tuple([each[axis] for axis in order]) for each in (shape, x_strides, y_strides)
+        )
+        axes = tuple(range(batch, batch + depth))
     leaves = (
-        _spread(x, (*x_batch, *x_sum, *x_free), shape, 0, len(y_free)),
-        _spread(y, (*y_batch, *y_sum, *y_free), shape, len(x_free), 0, len(x_batch) + len(x_sum)),
+        x.with_layout(Layout(shape, x_strides, x.layout.offset)),
+        y.with_layout(Layout(shape, y_strides, y.layout.offset)),
     )
-    first = len(x_batch)
-    name = launcher.dialect(x.dtype).name
     return launch_fused_reduction(
         launcher,
         "reduce_sum",
-        _product(name),
+        _product(launcher.dialect(x.dtype).name),
         leaves,
         shape,
-        tuple(range(first, first + len(x_sum))),
+        axes,
         spec,
+        key=("vector product", x.spec, y.spec, x_sum, y_sum, x_batch, y_batch),
     )
+
+
+def _strides(tensor: Tensor, axes: Sequence[int]) -> list[int]:
+    return [tensor.layout.strides[axis] for axis in axes]
 
 
 @lru_cache(maxsize=8)
 def _product(name: str) -> Expression:
     return primitive_expression("mul", (name, name), name)
-
-
-def _spread(
-    tensor: Tensor,
-    order: tuple[int, ...],
-    shape: tuple[int, ...],
-    before: int,
-    after: int,
-    position: int = 0,
-) -> Tensor:
-    """The tensor's axes in `order`; repeated ones `before` at `position`, `after` at the end."""
-    layout = tensor.layout
-    strides = [layout.strides[axis] for axis in order]
-    strides[position:position] = [0] * before
-    strides += [0] * after
-    return tensor.with_layout(Layout(shape, tuple(strides), layout.offset))
