@@ -210,8 +210,10 @@ class Measurement:
             if seconds is not None:
                 wanted = pace.round_seconds / max(seconds, 1e-7)
                 repeats[worker] = max(1, min(1000, round(wanted)))
-        for _ in range(pace.rounds):
-            for worker in workers:
+        for number in range(pace.rounds):
+            # Each round begins with another candidate, so that nobody always follows the same one.
+            first = number % len(workers)
+            for worker in (*workers[first:], *workers[:first]):
                 spent = sum(times[worker]) * repeats.get(worker, 0)
                 enough = spent > pace.cell_seconds and len(times[worker]) >= 2
                 if worker in failures or enough:

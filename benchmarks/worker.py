@@ -23,6 +23,15 @@ __all__ = ["UnsupportedProgram", "Worker", "WorkerFailed"]
 START_SECONDS = 60.0
 
 
+#: Threads of matrix libraries wait for more work by spinning, tens of milliseconds long: they
+#: would take a processor from whoever is measured next.
+NO_SPINNING = {
+    "OPENBLAS_THREAD_TIMEOUT": "4",
+    "OMP_WAIT_POLICY": "passive",
+    "KMP_BLOCKTIME": "0",
+}
+
+
 class WorkerFailed(Exception):
     """The worker cannot go on, or its answer is an error; the text says why."""
 
@@ -59,7 +68,7 @@ class Worker:
         try:
             self._process = subprocess.Popen(
                 candidate.command,
-                env={**os.environ, **candidate.environment},
+                env={**os.environ, **NO_SPINNING, **candidate.environment},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
