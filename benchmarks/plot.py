@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def plot_run(report: dict[str, Any], file: Path) -> None:
             )
         axis.set_xscale("log")
         axis.set_xlabel("milliseconds")
-        axis.set_title(places(report).get(place, place))
+        title = textwrap.fill(places(report).get(place, place), 60)
+        axis.set_title(title, fontsize=10, loc="left")
         axis.grid(True, axis="both", alpha=0.3)
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=3, fontsize=8)
     axes[0][0].set_yticks(range(len(workloads)), workloads)
