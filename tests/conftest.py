@@ -12,6 +12,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -78,6 +79,18 @@ _runtimes: dict[str, object] = {}
 _missing: dict[str, Exception] = {}
 
 
+#: The software WebGPU adapters of this run.
+SOFTWARE = [name for name in ("lavapipe", "swiftshader") if name in SELECTED]
+
+
+def leave_out(message: str) -> NoReturn:
+    """A test whose adapter is missing: it fails in CI and is skipped with a warning elsewhere."""
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    warnings.warn(message, stacklevel=2)
+    pytest.skip(message)
+
+
 def shared_runtime(adapter: str):
     """The runtime all tests of one adapter share; skips (or fails in CI) where it is missing."""
     from tenferro_wgpu.errors import NoAdapterError
@@ -92,11 +105,9 @@ def shared_runtime(adapter: str):
         except NoAdapterError as error:
             _missing[adapter] = error
     message = f"adapter {adapter} is missing: {_missing[adapter]}"
-    if os.environ.get("CI") and adapter != "cupy":
-        pytest.fail(message)
-    if adapter != "cupy":
-        warnings.warn(message, stacklevel=1)
-    pytest.skip(message)
+    if adapter == "cupy":
+        pytest.skip(message)
+    leave_out(message)
 
 
 @pytest.fixture(params=[name for name in ADAPTERS if name in SELECTED])

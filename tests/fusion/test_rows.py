@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import ADAPTERS, shared_runtime
+from conftest import ADAPTERS, SOFTWARE, shared_runtime
 from fusion.test_random_programs import same_bits
 
 import tenferro_wgpu as tw
 
-WEBGPU = ("lavapipe", "swiftshader")
+#: SwiftShader once more, taken for a GPU: a workgroup to each row.
+PLACES = [*SOFTWARE, *(f"{name} as a GPU" for name in SOFTWARE if name == "swiftshader")]
 EPSILON = 1e-5
 
 
@@ -28,7 +29,7 @@ def runtime_of(adapter: str, fusion: bool) -> tw.EagerRuntime:
     )
 
 
-@pytest.fixture(scope="module", params=[*WEBGPU, "swiftshader as a GPU"])
+@pytest.fixture(scope="module", params=PLACES)
 def pair(request):
     """A runtime with fusion that compiles at once, and one without."""
     adapter, *as_gpu = request.param.split(maxsplit=1)
@@ -223,7 +224,7 @@ def test_operands_that_do_not_lie_row_after_row(pair):
         np.testing.assert_allclose(own, other, rtol=1e-6, atol=1e-6, err_msg=f"{position}")
 
 
-@pytest.mark.parametrize("adapter", WEBGPU)
+@pytest.mark.parametrize("adapter", SOFTWARE)
 def test_masks_of_attention_are_part_of_the_kernel(adapter):
     """Operands broadcast over some of the axes of rows, and rows that lie in another order."""
 
@@ -240,7 +241,7 @@ def test_masks_of_attention_are_part_of_the_kernel(adapter):
         check((fused, plain), attention, arrays)
 
 
-@pytest.mark.parametrize("adapter", WEBGPU)
+@pytest.mark.parametrize("adapter", SOFTWARE)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_one_kernel(adapter, function):
     with runtime_of(adapter, True) as runtime:
@@ -264,7 +265,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.parametrize("adapter", WEBGPU)
+@pytest.mark.parametrize("adapter", SOFTWARE)
 @pytest.mark.parametrize("function", GRADIENTS)
 def test_kernels_of_gradients(adapter, function):
     with runtime_of(adapter, True) as runtime, runtime_of(adapter, False) as plain:

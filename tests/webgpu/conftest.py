@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from conftest import ADAPTERS, SOFTWARE, leave_out
 from kernel_support import Kernels
 
 _kernels: dict[str, Kernels] = {}
 
 
-@pytest.fixture(params=["llvmpipe", "SwiftShader"])
+@pytest.fixture(params=[ADAPTERS[name] for name in SOFTWARE])
 def kernels(request: pytest.FixtureRequest) -> Kernels:
-    """The kernels of each adapter; skips where the adapter is missing."""
+    """The kernels of each software adapter."""
     from tenferro_wgpu.backends.webgpu.backend import WebGpuBackend
     from tenferro_wgpu.errors import NoAdapterError
 
@@ -20,5 +21,5 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
         try:
             _kernels[name] = Kernels(WebGpuBackend(adapter=name, limits=limits))
         except NoAdapterError as error:
-            pytest.skip(str(error))
+            leave_out(str(error))
     return _kernels[name]

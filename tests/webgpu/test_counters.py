@@ -14,14 +14,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from conftest import make_runtime, shared_runtime
+from conftest import SOFTWARE, make_runtime, shared_runtime
 
 import tenferro_wgpu as tw
 
 RATE = np.float32(0.05)
 
 
-@pytest.fixture(params=["lavapipe", "swiftshader"])
+@pytest.fixture(params=SOFTWARE)
 def gpu(request):
     """A runtime of the test's own on each WebGPU adapter."""
     shared_runtime(request.param)

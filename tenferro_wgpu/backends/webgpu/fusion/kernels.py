@@ -6,7 +6,6 @@ Called by running.py with the queue's buffers by value number.  Knows nothing of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from struct import pack_into
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import dialect
@@ -15,7 +14,7 @@ from tenferro_wgpu.backends.webgpu.fusion.programs import Operation
 from tenferro_wgpu.backends.webgpu.fusion.row_kernels import prepare_rows
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise, prepare_map
-from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, with_constants
 from tenferro_wgpu.backends.webgpu.kernels.reduction import (
     launch_fused_reduction,
     launch_reduction,
@@ -52,11 +51,7 @@ def _run_one(launcher: Launcher, stage: Map | Rows, values: Values) -> None:
     handles = [values[slot] for slot in stage.sources]
     params = launch.params
     if launch.constants:
-        block = bytearray(params)
-        for position, offset in launch.constants:
-            constant = handles[position]
-            pack_into("<II", block, offset, constant.low, constant.high)
-        params = bytes(block)
+        params = with_constants(params, launch.constants, handles)
     bindings = [handles[position] for position in launch.bound]
     if len(launch.output_bytes) == 1:
         (nbytes,) = launch.output_bytes

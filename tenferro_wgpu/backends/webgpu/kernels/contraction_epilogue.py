@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from struct import pack_into
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
@@ -27,7 +26,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     free_axes,
     merged,
 )
-from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
+from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher, with_constants
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
 from tenferro_wgpu.backends.webgpu.kernels.vector_product import is_vector_product
 from tenferro_wgpu.errors import UnsupportedOperationError
@@ -219,11 +218,7 @@ def _run(
     queue, launch = launcher.queue, found.launch
     params = launch.params
     if found.constants:
-        block = bytearray(params)
-        for position, offset in found.constants:
-            handle = leaves[position].handle
-            pack_into("<II", block, offset, handle.low, handle.high)
-        params = bytes(block)
+        params = with_constants(params, found.constants, [leaf.handle for leaf in leaves])
     results = [queue.allocate(nbytes, "dot_general") for nbytes in found.output_bytes]
     buffers = [launcher.buffer(operand) for operand in operands]
     buffers += [leaves[position].handle for position in found.bound]

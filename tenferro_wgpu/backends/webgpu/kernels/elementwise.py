@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from struct import pack_into
 from typing import Any, Literal, TypeAlias
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
@@ -24,6 +23,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     Constant,
     Launcher,
     accesses,
+    with_constants,
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.movement import prepare_copy
@@ -281,14 +281,12 @@ def run_map(
 
 def _with_constants(launch: MapLaunch, operands: Sequence[Tensor]) -> bytes:
     """The params with the bits of the constants; the same object while these stay the same."""
-    bits = tuple([operands[position].handle for position, _ in launch.constants])
+    handles = [operand.handle for operand in operands]
+    bits = tuple([handles[position] for position, _ in launch.constants])
     known, params = launch.filled  # looked at once: another thread may put its own there
     if known == bits:
         return params
-    block = bytearray(launch.params)
-    for (_, offset), handle in zip(launch.constants, bits, strict=True):
-        pack_into("<II", block, offset, handle.low, handle.high)
-    params = bytes(block)
+    params = with_constants(launch.params, launch.constants, handles)
     launch.filled = (bits, params)
     return params
 

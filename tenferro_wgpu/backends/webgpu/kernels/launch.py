@@ -6,7 +6,8 @@ knows tensors and dialects, and nothing of what any kernel computes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from struct import pack_into
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,3 +181,20 @@ def accesses(reads: int, writes: int) -> tuple[Access, ...]:
     read: Access = "read"
     written: Access = "read_write"
     return (read,) * reads + (written,) * writes
+
+
+def with_constants(
+    params: bytes, constants: Sequence[tuple[int, int]], handles: Sequence[Constant]
+) -> bytes:
+    """A params block with the bits of constants at their places.
+
+    Args:
+        params: the block with zeros there.
+        constants: (position among `handles`, byte offset in the block) of each.
+        handles: of all operands; those at other positions do not matter.
+    """
+    block = bytearray(params)
+    for position, offset in constants:
+        constant = handles[position]
+        pack_into("<II", block, offset, constant.low, constant.high)
+    return bytes(block)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from struct import pack_into
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,13 @@ from tenferro_wgpu.backends.webgpu.kernels.elementwise import (
     prepare_map,
     run_map,
 )
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Constant, Launcher, accesses
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    WORKGROUP,
+    Constant,
+    Launcher,
+    accesses,
+    with_constants,
+)
 from tenferro_wgpu.backends.webgpu.kernels.reduction_plan import (
     ReductionStep,
     memory_order,
@@ -218,11 +223,7 @@ def _run(
             handles += [leaf.handle for leaf in epilogue_leaves]
         params = launch.params
         if launch.constants:
-            block = bytearray(params)
-            for position, offset in launch.constants:
-                constant = handles[position]
-                pack_into("<II", block, offset, constant.low, constant.high)
-            params = bytes(block)
+            params = with_constants(params, launch.constants, handles)
         bindings = [handles[position] for position in launch.bound]
         buffer = queue.compute(
             launch.pipeline, bindings, launch.nbytes, params, launch.workgroups, name
