@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import wgpu
 
-from tenferro_wgpu.backends.webgpu.dialects import dialect, dialect_for
+from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
 from tenferro_wgpu.backends.webgpu.shaders import render_source
 
 WORKGROUP_SIZE = 64
@@ -108,8 +108,8 @@ def evaluate(
 
 
 def _dialects_by_name(source: str) -> str:
-    names = ("f32", "i32", "u32", "bool", "i64s", "f64s", "f64n")
-    return "".join(f"{{% set {name} = dialects['{name}'] %}}\n" for name in names) + source
+    lines = [f"{{% set {each.name} = dialects['{each.name}'] %}}\n" for each in DIALECTS]
+    return "".join(lines) + source
 
 
 @cache

@@ -1,120 +1,76 @@
 """Prints the largest error of each floating-point function of a dialect in units of the last place.
 
-Run by hand and by `test_f32.py` (in small): `python tests/dialects/measure_ulp.py [--dialect f32]
-[--samples 1000000]`. All samples are compared with NumPy in the next wider format; the worst of
-them are computed again with mpmath, and those errors are the ones printed.
+Run by hand and by tests of dialects (in small):
+
+    python tests/dialects/measure_ulp.py [--dialect f32] [--function tan] [--samples 1000000]
+    python tests/dialects/measure_ulp.py --table     # writes the table of docs/accuracy.md
+
+All samples are compared with NumPy in the next wider format; the worst of them are computed again
+with mpmath, and those errors are the ones printed. What is measured is in the rows of
+`base_functions.py` and of one file per family of dialects (`functions.py` says what a row is).
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
+import base_functions
+import f64_functions
 import mpmath
 import numpy as np
+from functions import Function
+from harness import (
+    adapter_name,
+    evaluate,
+    has_native_f64,
+    use_adapter,
+)
+from samples import WIDER, random_bits, uniform
 
-if __package__:
-    from .f64_domains import hard_arguments, hard_powers
-    from .harness import adapter_name, evaluate, use_adapter
-else:
-    from f64_domains import (  # type: ignore[import-not-found, no-redef]
-        hard_arguments,
-        hard_powers,
-    )
-    from harness import adapter_name, evaluate, use_adapter  # type: ignore[import-not-found, no-redef]
+from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect
+from tenferro_wgpu.backends.webgpu.shaders import library
 
-WORST_POINTS = 40
-#: Wider format that NumPy computes references in. 80-bit long doubles leave 11 bits for binary64.
-WIDER: dict[str, Any] = {"float32": np.float64, "float64": np.longdouble}
-
-Sampler = Callable[[np.random.Generator, int, Any], tuple[np.ndarray, ...]]
-
-
-@dataclass(frozen=True)
-class Function:
-    """One measured function: its NumPy and mpmath references and where its arguments come from."""
-
-    name: str
-    wide: Callable[..., np.ndarray]
-    exact: Callable[..., Any]
-    ranges: tuple[tuple[float, float], ...]
-
-
-def _reciprocal_root(x: np.ndarray) -> np.ndarray:
-    return 1 / np.sqrt(x)
-
-
-FUNCTIONS = (
-    Function("exp", np.exp, mpmath.exp, ((-104, 89), (-10, 10), (-0.4, 0.4))),
-    Function("expm1", np.expm1, mpmath.expm1, ((-30, 89), (-2, 2), (-0.4, 0.4), (-1e-3, 1e-3))),
-    Function("log", np.log, mpmath.log, ((0, 10), (0.5, 2), (0.99, 1.01))),
-    Function("log1p", np.log1p, mpmath.log1p, ((-1, 1), (-0.4, 0.5), (-1e-3, 1e-3), (0, 1e9))),
-    Function("sin", np.sin, mpmath.sin, ((-10, 10), (-1e4, 1e4), (-1e9, 1e9))),
-    Function("cos", np.cos, mpmath.cos, ((-10, 10), (-1e4, 1e4), (-1e9, 1e9))),
-    Function("tanh", np.tanh, mpmath.tanh, ((-10, 10), (-1, 1), (0.5, 0.7))),
-    Function("sqrt", np.sqrt, mpmath.sqrt, ((0, 4),)),
-    Function("rsqrt", _reciprocal_root, lambda x: 1 / mpmath.sqrt(x), ((0, 4),)),
+#: Every row. A family of dialects adds its file here.
+FUNCTIONS: tuple[Function, ...] = (
+    *base_functions.FUNCTIONS,
+    *f64_functions.FUNCTIONS,
 )
 
+WORST_POINTS = 40
+#: Samples of a function that only mpmath can compute: each costs about a millisecond.
+EXACT_SAMPLES = 2000
+PRECISION = 1200
 
-def random_bits(random: np.random.Generator, count: int, dtype: Any) -> np.ndarray:
-    """Return numbers of uniformly random bits: every exponent, both signs, some not finite."""
-    words = np.dtype(f"u{np.dtype(dtype).itemsize}")
-    return random.integers(0, np.iinfo(words).max, count, dtype=words, endpoint=True).view(dtype)
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
+BEGIN = "<!-- table of measure_ulp.py: begin -->\n"
+END = "<!-- end -->\n"
+#: Adapters of the table, by a part of their names.
+ADAPTERS = ("llvmpipe", "SwiftShader")
 
 
-def arguments(
+def domains_of(
     function: Function, random: np.random.Generator, count: int, dtype: Any
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield (name of the domain, arguments): random bits, then each range."""
-    yield "all bits", random_bits(random, count, dtype)
+) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+    """Yield (name of the domain, operands): random bits, each range, then the row's own."""
+    number = count if function.wide is not None else min(count, EXACT_SAMPLES)
+    places = range(function.operands)
+    yield "all bits", tuple(random_bits(random, number, dtype) for _ in places)
     for low, high in function.ranges:
-        yield f"[{low:g}, {high:g}]", random.uniform(low, high, count).astype(dtype)
-    if np.dtype(dtype) == np.float64:
-        yield from hard_arguments(function.name, random, count)
-
-
-def power_arguments(
-    random: np.random.Generator, count: int, dtype: Any
-) -> Iterator[tuple[str, tuple[np.ndarray, np.ndarray]]]:
-    """Yield (name of the domain, (base, exponent)) for pow, most with finite results."""
-    limits = np.finfo(dtype)
-    bits = np.abs(random_bits(random, count, dtype))
-    with np.errstate(all="ignore"):
-        yield "all bits", (bits, random_bits(random, count, dtype))
-        logarithm = np.log2(bits.astype(WIDER[np.dtype(dtype).name]))
-        result = random.uniform(limits.minexp - limits.nmant, limits.maxexp, count)
-        yield "any base, finite result", (bits, (result / logarithm).astype(dtype))
-        near_one = (
-            1 + random.uniform(-1, 1, count) * 2.0 ** random.uniform(-22, -1, count)
-        ).astype(dtype)
-        logarithm = np.log2(near_one.astype(WIDER[np.dtype(dtype).name]))
-        yield "base near 1, finite result", (near_one, (result / logarithm).astype(dtype))
-    yield (
-        "[0.5, 2] ** [-100, 100]",
-        (
-            random.uniform(0.5, 2, count).astype(dtype),
-            random.uniform(-100, 100, count).astype(dtype),
-        ),
-    )
-    yield (
-        "negative base, integers",
-        (
-            -random.uniform(0.1, 10, count).astype(dtype),
-            random.integers(-40, 40, count).astype(dtype),
-        ),
-    )
-    if np.dtype(dtype) == np.float64:
-        yield from hard_powers(random, count)
+        operands = tuple(uniform(random, low, high, number, dtype) for _ in places)
+        yield f"[{low:g}, {high:g}]", operands
+    if function.domains is not None:
+        yield from function.domains(random, number, dtype)
 
 
 def last_place(exact: np.ndarray, dtype: Any) -> np.ndarray:
     """Return the unit in the last place of `dtype` at `exact` (in the wider format)."""
     limits = np.finfo(dtype)
-    exponents = np.maximum(np.frexp(exact)[1] - 1, limits.minexp)
-    return np.ldexp(np.ones_like(exact), exponents - limits.nmant)
+    magnitude = np.abs(exact)
+    exponents = np.maximum(np.frexp(magnitude)[1] - 1, limits.minexp)
+    return np.ldexp(np.ones_like(magnitude), exponents - limits.nmant)
 
 
 def errors_in_ulp(
@@ -123,11 +79,17 @@ def errors_in_ulp(
     """Return |got - exact| in units of the last place of `dtype`; infinite where kinds differ.
 
     Results and exact values past the largest finite number by less than half a place agree. With
-    `flushes`, an exact value below the normal numbers may also come out as zero.
+    `flushes`, an exact value below the normal numbers may also come out as zero. A complex error is
+    a distance, in places of the modulus; where a part of the exact value is not finite, it is 0.
     """
     wide = got.astype(exact.dtype)
     limits = np.finfo(dtype)
     with np.errstate(all="ignore"):
+        if exact.dtype.kind == "c":
+            inside = np.isfinite(exact) & (np.abs(exact) < limits.max)
+            unit = last_place(np.where(inside, exact, 0), dtype)
+            error = np.where(inside, np.abs(wide - exact) / unit, 0)
+            return np.where(inside & ~np.isfinite(wide), np.inf, error)
         unit = last_place(np.where(np.isfinite(exact), exact, 0), dtype)
         error = np.abs(wide - exact) / unit
         top = limits.max.astype(exact.dtype) * (1 + limits.eps.astype(exact.dtype) / 4)
@@ -143,80 +105,182 @@ def errors_in_ulp(
 
 def flushed(x: np.ndarray) -> np.ndarray:
     """Return `x` with subnormal numbers as zeros of their sign, as flushing hardware sees them."""
+    if x.dtype.kind == "c":
+        return flushed(x.view(x.real.dtype)).view(x.dtype)
     return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
 
 
+def _scalar(value: Any) -> Any:
+    """Return a NumPy scalar as Python's: mpmath takes those."""
+    return complex(value) if np.iscomplexobj(value) else float(value)
+
+
+def _exact_value(function: Function, point: tuple[Any, ...]) -> Any:
+    """Return the function of Python numbers in mpmath; NaN where it has no real value."""
+    try:
+        exact = mpmath.mpmathify(function.exact(*(mpmath.mpmathify(each) for each in point)))
+    except (ValueError, ZeroDivisionError):
+        return mpmath.nan
+    if isinstance(exact, mpmath.mpc) and not any(isinstance(each, complex) for each in point):
+        return mpmath.nan
+    return exact
+
+
 def worst_with_mpmath(
-    function: Callable[..., Any],
+    function: Function,
     operands: tuple[np.ndarray, ...],
     got: np.ndarray,
     errors: np.ndarray,
-) -> tuple[float, tuple[float, ...]]:
+) -> tuple[float, tuple[Any, ...]]:
     """Return the largest error among the worst points, by mpmath, and its operands."""
-    largest, where = 0.0, tuple(float(each[0]) for each in operands)
+    largest, where = 0.0, tuple(_scalar(each[0]) for each in operands)
     candidates = np.argsort(np.where(np.isfinite(errors), errors, np.inf))[-WORST_POINTS:]
     for index in candidates:
-        point = tuple(float(each[index]) for each in operands)
+        point = tuple(_scalar(each[index]) for each in operands)
         error = float(errors[index])
         if np.isfinite(error) and np.isfinite(got[index]) and np.all(np.isfinite(point)):
-            with mpmath.workprec(1200):
-                exact = mpmath.mpmathify(function(*point))
-                unit = mpmath.mpf(float(last_place(np.array([float(exact)]), got.dtype)[0]))
-                error = float(abs(mpmath.mpf(float(got[index])) - exact) / unit) if unit else error
+            with mpmath.workprec(PRECISION):
+                exact = _exact_value(function, point)
+                unit = mpmath.mpf(float(last_place(np.array([float(abs(exact))]), got.dtype)[0]))
+                distance = abs(mpmath.mpmathify(_scalar(got[index])) - exact)
+                error = float(distance / unit) if unit else error
         if error > largest:
             largest, where = error, point
     return largest, where
 
 
+def exactly(function: Function, operands: tuple[np.ndarray, ...], dtype: Any) -> np.ndarray:
+    """Return the function by mpmath, rounded to the wider format (real dtypes only)."""
+    wide = WIDER[np.dtype(dtype).name]
+    values = np.empty(operands[0].size, wide)
+    with mpmath.workprec(PRECISION):
+        for index in range(values.size):
+            value = _exact_value(function, tuple(float(each[index]) for each in operands))
+            upper = float(value)
+            values[index] = upper
+            if np.isfinite(upper):
+                values[index] += wide(float(value - upper))
+    return values
+
+
 def device_flushes(name: str) -> bool:
     """Return whether the adapter flushes subnormal results of the dialect's arithmetic."""
-    dtype = {"f32": np.float32}.get(name, np.float64)
-    tiny = np.full(4, np.finfo(dtype).tiny)
-    half = np.full(4, dtype(0.5))
+    dtype = dialect(name).dtype
+    if dtype.kind != "f":
+        return False
+    tiny = np.full(4, np.finfo(dtype).tiny, dtype)
+    half = np.full(4, 0.5, dtype)
     product = evaluate(f"{{{{ {name}.mul }}}}(a, b)", tiny, half, result=name, inputs=(name, name))
     return bool(product[0] == 0)
 
 
+def declares(name: str, function: str) -> bool:
+    """Return whether the dialect has the function."""
+    return f"tf_{function}_{name}" in library().names
+
+
 def measure(
-    name: str, count: int, seed: int = 1
-) -> Iterator[tuple[str, str, float, tuple[float, ...]]]:
-    """Yield (function, domain, largest error in ulp, operands there) for a dialect."""
-    dtype = np.float32 if name == "f32" else np.float64
-    wide = WIDER[np.dtype(dtype).name]
+    name: str, count: int, seed: int = 1, functions: Iterable[Function] = FUNCTIONS
+) -> Iterator[tuple[str, str, float, tuple[Any, ...]]]:
+    """Yield (function, domain, largest error in ulp, operands there) for a dialect.
+
+    Functions that the dialect does not declare are left out.
+    """
+    dtype = dialect(name).dtype
+    wide = WIDER[dtype.name]
     random = np.random.default_rng(seed)
     flushes = device_flushes(name)
-    for function in FUNCTIONS:
-        for domain, x in arguments(function, random, count, dtype):
-            got = evaluate(f"{{{{ {name}.{function.name} }}}}(a)", x, result=name, inputs=(name,))
+    for function in functions:
+        if name not in function.dialects or not declares(name, function.name):
+            continue
+        letters = ", ".join("abcd"[: function.operands])
+        call = f"{{{{ {name}.{function.name} }}}}({letters})"
+        inputs = (name,) * function.operands
+        for domain, operands in domains_of(function, random, count, dtype):
+            got = evaluate(call, *operands, result=name, inputs=inputs)
+
+            def reference(*at: np.ndarray, function: Function = function) -> np.ndarray:
+                if function.wide is None:
+                    return exactly(function, at, dtype)
+                return np.asarray(function.wide(*(each.astype(wide) for each in at)))
+
             with np.errstate(all="ignore"):
-                exact = function.wide(x.astype(wide))
-                errors = errors_in_ulp(got, exact, dtype, flushes=flushes)
+                errors = errors_in_ulp(got, reference(*operands), dtype, flushes=flushes)
                 if flushes:
-                    other = function.wide(flushed(x).astype(wide))
+                    other = reference(*(flushed(each) for each in operands))
                     errors = np.minimum(errors, errors_in_ulp(got, other, dtype, flushes=True))
-            yield function.name, domain, *worst_with_mpmath(function.exact, (x,), got, errors)
-    for domain, (x, y) in power_arguments(random, count, dtype):
-        got = evaluate(f"{{{{ {name}.pow }}}}(a, b)", x, y, result=name, inputs=(name, name))
-        with np.errstate(all="ignore"):
-            exact = np.power(x.astype(wide), y.astype(wide))
-        errors = errors_in_ulp(got, exact, dtype, flushes=flushes)
-        yield "pow", domain, *worst_with_mpmath(mpmath.power, (x, y), got, errors)
+            yield function.name, domain, *worst_with_mpmath(function, operands, got, errors)
+
+
+def dialects_here() -> list[str]:
+    """Return the names of the measured dialects that the adapter can run."""
+    measured = {name for function in FUNCTIONS for name in function.dialects}
+    can_run = [entry for entry in DIALECTS if not entry.native or has_native(entry.name)]
+    return [entry.name for entry in can_run if entry.name in measured]
+
+
+def has_native(name: str) -> bool:
+    """Return whether the adapter compiles a native dialect."""
+    return has_native_f64() if name in ("f64n", "c128n") else False
+
+
+def largest_errors(count: int) -> dict[tuple[str, str], float]:
+    """Return {(function, dtype): largest error} over the adapters of the table."""
+    found: dict[tuple[str, str], float] = {}
+    for adapter in ADAPTERS:
+        use_adapter(adapter)
+        for name in dialects_here():
+            for function, domain, error, where in measure(name, count):
+                key = (function, dialect(name).dtype_name)
+                found[key] = max(found.get(key, 0.0), error)
+                print(f"{adapter:12}{name:6}{function:12}{domain:28}{error:10.3f}  {where}")
+    return found
+
+
+def table(errors: dict[tuple[str, str], float]) -> str:
+    """Return the errors as a Markdown table: a row for each function, a column for each dtype."""
+    dtypes = [each for each in WIDER if any(dtype == each for _, dtype in errors)]
+    rows = [f"| function | {' | '.join(dtypes)} |", "|---" * (len(dtypes) + 1) + "|"]
+    for name in dict.fromkeys(function.name for function in FUNCTIONS):
+        cells = [errors.get((name, dtype)) for dtype in dtypes]
+        shown = ["" if each is None else _shown(each) for each in cells]
+        if any(shown):
+            rows.append(f"| `{name}` | {' | '.join(shown)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _shown(error: float) -> str:
+    return f"{error:.3f}" if error < 1 else f"{error:.2f}"
+
+
+def write_table(text: str, document: Path = DOCUMENT) -> None:
+    """Put `text` between the marks of the document."""
+    before, _, rest = document.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    document.write_text(before + BEGIN + text + END + after)
 
 
 def main() -> None:
     """Measure the dialects named on the command line and print one table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dialect", action="append", choices=["f32", "f64s", "f64n"])
+    names = sorted({name for function in FUNCTIONS for name in function.dialects})
+    parser.add_argument("--dialect", action="append", choices=names)
+    parser.add_argument("--function", action="append", help="default: every one")
     parser.add_argument("--samples", type=int, default=200_000)
     parser.add_argument("--adapter", default="", help='part of its name ("llvmpipe"); default: any')
+    parser.add_argument("--table", action="store_true", help="write the table of docs/accuracy.md")
     chosen = parser.parse_args()
+    if chosen.table:
+        write_table(table(largest_errors(chosen.samples)))
+        return
     use_adapter(chosen.adapter)
     print(f"adapter: {adapter_name()}; {chosen.samples} samples per domain")
-    print(f"{'dialect':8}{'function':9}{'domain':28}{'max ulp':>10}  at")
+    print(f"{'dialect':8}{'function':12}{'domain':28}{'max ulp':>10}  at")
+    wanted = [row for row in FUNCTIONS if not chosen.function or row.name in chosen.function]
     for name in chosen.dialect or ["f32"]:
-        for function, domain, error, where in measure(name, chosen.samples):
+        for function, domain, error, where in measure(name, chosen.samples, functions=wanted):
             place = ", ".join(f"{each:.9g}" for each in where)
-            print(f"{name:8}{function:9}{domain:28}{error:10.3f}  {place}")
+            print(f"{name:8}{function:12}{domain:28}{error:10.3f}  {place}")
 
 
 if __name__ == "__main__":

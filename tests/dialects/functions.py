@@ -1,0 +1,89 @@
+"""The registry's shape: which functions `measure_ulp.py` measures, in which dialects and where.
+
+A row is a `Function`. Each family of dialects keeps its rows in a file of its own, which exports
+`FUNCTIONS`; `measure_ulp.py` joins them. `REFERENCES` holds the NumPy and mpmath functions that
+rows of several dialects share. Nothing here runs on a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+
+#: Yields (name of a domain, one array per operand) from a generator, a count and a dtype.
+Domains = Callable[[np.random.Generator, int, Any], Iterator[tuple[str, tuple[np.ndarray, ...]]]]
+SINGLE = ("f32",)
+HALF = ("f16s", "f16n")
+DOUBLE = ("f64s", "f64n")
+FLOATS = SINGLE + DOUBLE
+
+
+@dataclass(frozen=True)
+class Function:
+    """One measured function.
+
+    Attributes:
+        name: what the dialects call it (`tf_<name>_<dialect>`).
+        exact: the function in mpmath, of as many numbers as it has operands.
+        wide: the function in NumPy, called with the next wider format to find the worst of all
+            samples; None: mpmath computes every sample, and there are fewer of them.
+        ranges: operands uniform between two numbers (each part of a complex one), each a domain.
+        operands: how many there are.
+        dialects: where these domains are measured.
+        domains: more of them. "all bits", every bit random, is always there.
+    """
+
+    name: str
+    exact: Callable[..., Any]
+    wide: Callable[..., Any] | None
+    ranges: tuple[tuple[float, float], ...] = ()
+    operands: int = 1
+    dialects: tuple[str, ...] = FLOATS
+    domains: Domains | None = None
+
+
+def _sigmoid(x: np.ndarray) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def _exact_atanh(x: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.log1p(2 * x / (1 - x)) / 2
+
+
+def _exact_asinh(x: mpmath.mpf) -> mpmath.mpf:
+    magnitude = mpmath.log1p(abs(x) + x * x / (1 + mpmath.sqrt(1 + x * x)))
+    return magnitude if x >= 0 else -magnitude
+
+
+def _exact_cbrt(x: mpmath.mpf) -> mpmath.mpf:
+    return mpmath.cbrt(x) if x >= 0 else -mpmath.cbrt(-x)
+
+
+def _exact_logaddexp(x: mpmath.mpf, y: mpmath.mpf) -> mpmath.mpf:
+    return max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y)))
+
+
+#: name -> (mpmath's function, NumPy's function): the first fields of a row after its name.
+REFERENCES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "cbrt": (_exact_cbrt, np.cbrt),
+    "exp2": (lambda x: mpmath.power(2, x), np.exp2),
+    "log2": (lambda x: mpmath.log(x) / mpmath.log(2), np.log2),
+    "log10": (lambda x: mpmath.log(x) / mpmath.log(10), np.log10),
+    "tan": (mpmath.tan, np.tan),
+    "asin": (mpmath.asin, np.arcsin),
+    "acos": (mpmath.acos, np.arccos),
+    "atan": (mpmath.atan, np.arctan),
+    "sinh": (mpmath.sinh, np.sinh),
+    "cosh": (mpmath.cosh, np.cosh),
+    "asinh": (_exact_asinh, np.arcsinh),
+    "acosh": (mpmath.acosh, np.arccosh),
+    "atanh": (_exact_atanh, np.arctanh),
+    "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), _sigmoid),
+    "atan2": (mpmath.atan2, np.arctan2),
+    "hypot": (mpmath.hypot, np.hypot),
+    "logaddexp": (_exact_logaddexp, np.logaddexp),
+}
