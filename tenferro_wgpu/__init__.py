@@ -84,6 +84,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
 from .ops.elementwise import (
     abs,
     add,
@@ -108,8 +109,10 @@ from .ops.elementwise import (
 )
 from .ops.getitem import getitem
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
-from .ops.joining import concat, concatenate, pad, stack, unstack
+from .ops.joining import concat, concatenate, stack, unstack
 from .ops.operators import compare
+from .ops.padding import pad
+from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
 from .ops.reduction import (
     argmax,
     max,
@@ -121,6 +124,17 @@ from .ops.reduction import (
     reduce_prod,
     reduce_sum,
     sum,
+)
+from .ops.stacking import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_shapes,
+    column_stack,
+    dstack,
+    hstack,
+    vstack,
 )
 from .ops.structural import (
     broadcast_in_dim,
@@ -182,13 +196,20 @@ __all__ = [
     "add",
     "arange",
     "argmax",
+    "array_split",
     "asarray",
     "astype",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "bool",
+    "broadcast_arrays",
     "broadcast_in_dim",
+    "broadcast_shapes",
     "broadcast_to",
     "can_wait",
     "clip",
+    "column_stack",
     "compare",
     "complex128",
     "complex64",
@@ -201,9 +222,13 @@ __all__ = [
     "device_get",
     "device_get_async",
     "devices",
+    "diag",
+    "diagonal",
     "div",
     "divide",
     "dot_general",
+    "dstack",
+    "embed_diagonal",
     "empty",
     "empty_like",
     "enable_grad",
@@ -215,6 +240,8 @@ __all__ = [
     "eye",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float16",
     "float32",
     "float64",
@@ -225,6 +252,7 @@ __all__ = [
     "getitem",
     "greater",
     "greater_equal",
+    "hstack",
     "imag",
     "init_async",
     "int16",
@@ -266,7 +294,10 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
+    "repeat",
     "reshape",
+    "roll",
+    "rot90",
     "rsqrt",
     "scatter_add",
     "scatter_add_slices",
@@ -274,6 +305,7 @@ __all__ = [
     "set_default_runtime",
     "sign",
     "sin",
+    "split",
     "sqrt",
     "squeeze",
     "stack",
@@ -285,7 +317,12 @@ __all__ = [
     "take_along_axis",
     "tanh",
     "tensordot",
+    "tile",
+    "trace",
     "transpose",
+    "tri",
+    "tril",
+    "triu",
     "tune",
     "uint16",
     "uint32",
@@ -293,6 +330,7 @@ __all__ = [
     "uint8",
     "unstack",
     "vecdot",
+    "vstack",
     "warmup",
     "where",
     "zeros",

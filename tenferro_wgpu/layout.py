@@ -90,6 +90,21 @@ class Layout:
             strides[axis] = -strides[axis]
         return Layout(self.shape, tuple(strides), offset)
 
+    def diagonal(self, offset: int, rows: int, columns: int) -> Layout:
+        """The elements of two axes whose column is their row + `offset`, as the last axis."""
+        row, column = max(0, -offset), max(0, offset)
+        count = max(0, min(self.shape[rows] - row, self.shape[columns] - column))
+        kept = [axis for axis in range(self.ndim) if axis not in (rows, columns)]
+        start = row * self.strides[rows] + column * self.strides[columns]
+        return Layout(
+            (*(self.shape[axis] for axis in kept), count),
+            (
+                *(self.strides[axis] for axis in kept),
+                self.strides[rows] + self.strides[columns],
+            ),
+            self.offset + (start if count else 0),
+        )
+
     def reshape(self, shape: tuple[int, ...]) -> Layout | None:
         """The same elements in C order under another shape, or None if that needs a copy."""
         if shape == self.shape:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops import creation
+from ..ops import creation, diagonals
 
 if TYPE_CHECKING:
     from .tensor import EagerTensor
@@ -67,6 +67,14 @@ class Creating:
         """A matrix with ones on a diagonal; see `tenferro_wgpu.eye`."""
         return creation.eye(  # type: ignore[no-any-return]
             n_rows, n_cols, k=k, dtype=dtype, device=self
+        )
+
+    def tri(
+        self, n_rows: int, n_cols: int | None = None, /, k: int = 0, *, dtype: Any = None
+    ) -> EagerTensor:
+        """A triangle of ones; see `tenferro_wgpu.tri`."""
+        return diagonals.tri(  # type: ignore[no-any-return]
+            n_rows, n_cols, k, dtype=dtype, device=self
         )
 
     def from_flat(

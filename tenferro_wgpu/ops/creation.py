@@ -146,7 +146,7 @@ def _scalar_dtype(op: str, scalar: Any, runtime: Any) -> np.dtype[Any]:
     raise DTypeError(op, f"expected a scalar, got {type(scalar).__name__}")
 
 
-def _on_host(
+def on_host(
     op: str, count: int, dtype: np.dtype[Any], make: Callable[[], np.ndarray[Any, Any]]
 ) -> np.ndarray[Any, Any]:
     """The array `make` makes; raises a documented error if memory cannot hold its elements."""
@@ -188,9 +188,7 @@ def arange(
     else:
         target = as_dtype(dtype, "arange")
     try:
-        array = _on_host(
-            "arange", count, target, lambda: np.arange(start, stop, step, dtype=target)
-        )
+        array = on_host("arange", count, target, lambda: np.arange(start, stop, step, dtype=target))
     except OverflowError:
         raise RangeError("arange", f"the range {bounds}", target) from None
     except TypeError as error:  # NumPy has no ranges of bools beyond two
@@ -242,7 +240,7 @@ def linspace(
         target = runtime.default_dtype
     for bound in (start, stop):
         check_scalar("linspace", bound, target)
-    array = _on_host(
+    array = on_host(
         "linspace", count, target,
         lambda: np.linspace(start, stop, count, endpoint=endpoint, dtype=target),
     )  # fmt: skip
@@ -276,7 +274,7 @@ def eye(
     rows, columns = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     # A diagonal outside the matrix is as empty as the first one outside.
     diagonal = max(-rows, min(_count("eye", "k", k), columns))
-    array = _on_host(
+    array = on_host(
         "eye", rows * columns, target, lambda: np.eye(rows, columns, diagonal, dtype=target)
     )
     return runtime.array(array)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import bool_
-from ..errors import DTypeError, ShapeError, UnsupportedOperationError
+from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import choice, reduction, structural, views
 from .calling import lift, normalize_axis, promote
 from .primitive import Primitive
 from .value import Value, apply, constant_like
 
-__all__ = ["concat", "concatenate", "pad", "stack", "unstack"]
+__all__ = ["concat", "concatenate", "stack", "unstack"]
 
 Shape = tuple[int, ...]
 
@@ -225,74 +224,3 @@ def unstack(x: Any, /, axis: int = 0) -> tuple[Any, ...]:
         part = views.sliced(value, tuple(starts), tuple(stops), (1,) * value.ndim)
         parts.append(views.reshaped(part, rest))
     return tuple(parts)
-
-
-def pad(
-    x: Any, /, pad_width: Any, mode: str = "constant", *, constant_values: Any = False,
-    interior: Any = 0,
-) -> Any:  # fmt: skip
-    """Put a constant around a tensor, and optionally between its elements.
-
-    `pad_width` is NumPy's: one integer, a pair (before, after), a pair for every axis, or a dict
-    from axis to either; negative amounts crop.  `interior` is the number of constants between
-    neighbours, one integer or one for every axis.  `constant_values` is a scalar or a tensor of
-    shape () and promotes with `x`; False, the default, is the 0 of every dtype.
-
-    Raises:
-        ShapeError: if the widths do not fit the tensor, or the result would be negative.
-        UnsupportedOperationError: for another mode than "constant".
-        DTypeError: for widths that are no integers.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.pad(tw.asarray([1.0, 2.0]), (1, 2), constant_values=9.0).tolist()
-    [9.0, 1.0, 2.0, 9.0, 9.0]
-    >>> tw.pad(tw.asarray([1.0, 2.0, 3.0]), (-1, 0), interior=1).tolist()
-    [0.0, 2.0, 0.0, 3.0]
-    """
-    if mode != "constant":
-        raise UnsupportedOperationError("pad", hint=f'mode {mode!r} is not known, use "constant"')
-    value, fill = promote("pad", (x, constant_values))
-    pairs = _pad_pairs(pad_width, value.ndim)
-    between = interior if isinstance(interior, (tuple, list)) else (interior,) * value.ndim
-    if len(between) != value.ndim:
-        raise ShapeError("pad", f"interior {interior!r} does not fit shape {value.shape}")
-    low = tuple(before for before, _ in pairs)
-    high = tuple(after for _, after in pairs)
-    gaps = tuple(_index(amount) for amount in between)
-    if not (any(low) or any(high) or any(gaps)):
-        return value
-    return apply(PAD, value, fill, low=low, high=high, interior=gaps)
-
-
-def _pad_pairs(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
-    if isinstance(pad_width, dict):
-        pairs = [(0, 0)] * ndim
-        for axis, amount in pad_width.items():
-            pairs[normalize_axis("pad", axis, ndim)] = _pair(amount)
-        return pairs
-    if isinstance(pad_width, (tuple, list)) and len(pad_width) == ndim == 0:
-        return []  # a pair for every axis of a tensor without axes
-    if not isinstance(pad_width, (tuple, list)) or not any(
-        isinstance(entry, (tuple, list)) for entry in pad_width
-    ):
-        return [_pair(pad_width)] * ndim
-    if len(pad_width) == 1:
-        return [_pair(pad_width[0])] * ndim
-    if len(pad_width) != ndim:
-        raise ShapeError("pad", f"{len(pad_width)} pairs of widths for a tensor of {ndim} axes")
-    return [_pair(entry) for entry in pad_width]
-
-
-def _pair(amount: Any) -> tuple[int, int]:
-    if not isinstance(amount, (tuple, list)):
-        return (_index(amount), _index(amount))
-    if len(amount) not in (1, 2):
-        raise ShapeError("pad", f"a width is one integer or (before, after), got {amount!r}")
-    return (_index(amount[0]), _index(amount[-1]))
-
-
-def _index(amount: Any) -> int:
-    try:
-        return operator.index(amount)
-    except TypeError:
-        raise DTypeError("pad", f"widths are integers, got {amount!r}") from None

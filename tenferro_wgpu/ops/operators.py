@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
-from . import choice, contraction, indexing, joining, reduction, structural
+from . import (
+    choice,
+    contraction,
+    diagonals,
+    indexing,
+    joining,
+    padding,
+    rearranging,
+    reduction,
+    stacking,
+    structural,
+)
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
 from .getitem import getitem
@@ -206,7 +217,12 @@ METHODS: dict[str, Callable[..., Any]] = {
         structural.permute_dims, structural.matrix_transpose, structural.swapaxes,
         structural.moveaxis, structural.broadcast_in_dim, structural.broadcast_to,
         structural.expand_dims, structural.squeeze, structural.flip,
-        joining.pad, joining.unstack,
+        joining.unstack, padding.pad,
+        rearranging.roll, rearranging.repeat, rearranging.tile, rearranging.split,
+        rearranging.array_split, rearranging.rot90, rearranging.flipud, rearranging.fliplr,
+        stacking.atleast_1d, stacking.atleast_2d, stacking.atleast_3d,
+        diagonals.diag, diagonals.diagonal, diagonals.embed_diagonal, diagonals.trace,
+        diagonals.tril, diagonals.triu,
         indexing.gather, indexing.scatter_add, indexing.scatter_add_slices, indexing.take,
         indexing.take_along_axis,
         contraction.dot_general, contraction.matmul, contraction.tensordot, contraction.vecdot,

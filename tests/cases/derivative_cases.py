@@ -15,6 +15,8 @@ import numpy as np
 
 import tenferro_wgpu as tw
 
+from . import derivatives_structural
+
 
 @dataclass(frozen=True)
 class DerivativeCase:
@@ -219,3 +221,8 @@ case(
     X,
 )
 case("two layers", lambda x, w, v: tw.tanh(x @ w) @ v, X, spread(4, 5), spread(5, 2))
+
+# -- families with files of their own -----------------------------------------------------------
+
+for _name, _function, _inputs in derivatives_structural.CASES:
+    case(_name, _function, *_inputs)

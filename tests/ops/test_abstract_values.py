@@ -15,6 +15,7 @@ from tenferro_wgpu.autodiff.tape import sum_to_shape
 from tenferro_wgpu.ops import (
     calling,
     contraction,
+    diagonals,
     elementwise,
     indexing,
     joining,
@@ -27,7 +28,7 @@ from tenferro_wgpu.ops.table import TABLE
 from tenferro_wgpu.ops.value import AbstractInterpreter, apply
 from tenferro_wgpu.tensor import ShapeDtype
 
-MODULES = (calling, contraction, elementwise, indexing, joining, reduction, views)
+MODULES = (calling, contraction, diagonals, elementwise, indexing, joining, reduction, views)
 PRIMITIVES: dict[str, Primitive] = dict(TABLE)
 for _module in MODULES:
     for _found in vars(_module).values():
@@ -108,6 +109,10 @@ ROWS = [
         params={"starts": (1, 0), "stops": (3, 7), "steps": (1, 3)},
     ),
     Row("slice", (real(5),), (0,), params={"starts": (2,), "stops": (2,), "steps": (1,)}),
+    *(
+        Row("diagonal", (real(5, 4, 3),), (4, length), params={"offset": offset, "axes": (2, 0)})
+        for offset, length in ((0, 3), (1, 3), (4, 1), (9, 0), (-2, 1), (-3, 0))
+    ),
     Row("flip", (real(2, 3),), (2, 3), params={"axes": (0,)}),
     Row("concatenate", (real(2, 3), real(2, 1), real(2, 0)), (2, 4), params={"axis": 1}),
     Row(

@@ -89,9 +89,12 @@ def test_reshape_and_transpose_take_the_forms_of_functions_and_of_numpy(cpu, met
 def test_every_function_of_one_tensor_is_a_method():
     creation = {
         "arange", "asarray", "empty", "eye", "from_flat", "full", "linspace", "ones", "zeros",
-        "empty_like", "full_like", "ones_like", "zeros_like",
+        "empty_like", "full_like", "ones_like", "zeros_like", "tri",
     }  # fmt: skip
-    of_lists = {"concat", "concatenate", "stack"}
+    of_lists = {
+        "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack",
+        "broadcast_arrays", "broadcast_shapes",
+    }  # fmt: skip
     of_their_own = {"reshape", "transpose"}
     as_properties = {"real", "imag"}
     as_operators = {"getitem"}
