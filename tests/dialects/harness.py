@@ -129,10 +129,9 @@ def _run(
     for array, name in zip(operands, names, strict=True):
         if array.shape != (size,):
             raise ValueError(f"operands are one-dimensional and of equal length: {array.shape}")
-        words = np.ascontiguousarray(array, dtype=dialect(name).storage_dtype)
+        words = dialect(name).to_storage(array)
         buffers.append(device().create_buffer_with_data(data=words, usage=storage))
-    output_dtype = dialect(result).storage_dtype
-    buffers.append(device().create_buffer(size=size * output_dtype.itemsize, usage=storage))
+    buffers.append(device().create_buffer(size=size * 4 * dialect(result).words, usage=storage))
     params = np.array([0, size, 0, 0], dtype=np.uint32)
     uniform = device().create_buffer_with_data(data=params, usage=wgpu.BufferUsage.UNIFORM)
     pipeline = _pipeline(_chosen_adapter, wgsl)
@@ -157,4 +156,4 @@ def _run(
     compute_pass.end()
     device().queue.submit([encoder.finish()])
     raw = device().queue.read_buffer(buffers[-1])
-    return np.frombuffer(raw, dtype=output_dtype).astype(dialect(result).dtype)
+    return dialect(result).from_storage(np.frombuffer(raw, np.uint8)).copy()

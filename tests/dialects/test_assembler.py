@@ -173,10 +173,10 @@ def test_rendered_modules_are_cached_and_cleared() -> None:
     clear_module_cache()
     template = next(
         path.relative_to(shaders_root()).as_posix()
-        for path in sorted((shaders_root() / "dtypes").glob("i32.wgsl.j2"))
+        for path in sorted((shaders_root() / "dtypes").glob("u32.wgsl.j2"))
     )
     for _ in range(3):
-        render_module(template, params_words=1, params_space="uniform", T=dialect("i32"))
+        render_module(template, params_words=1, params_space="uniform", T=dialect("u32"))
     info = module_cache_info()
     assert (info.hits, info.misses, info.entries) == (2, 1, 1) and info.limit
     clear_module_cache()

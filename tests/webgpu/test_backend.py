@@ -10,7 +10,7 @@ from kernel_support import Kernels
 
 from tenferro_wgpu.backends.protocol import Backend
 from tenferro_wgpu.backends.webgpu.backend import WebGpuBackend
-from tenferro_wgpu.backends.webgpu.dialects import dtype_support
+from tenferro_wgpu.backends.webgpu.dialects import dialect_for, dtype_support
 from tenferro_wgpu.backends.webgpu.probe import possible_dialects
 from tenferro_wgpu.caching import CacheLimits
 from tenferro_wgpu.errors import (
@@ -59,15 +59,9 @@ def test_refused_uploads(kernels):
             kernels.backend.upload(np.broadcast_to(np.float32(0), (limit // 4 + 1,)))
 
 
-def test_a_missing_dtype_names_the_operation_and_a_way_out(kernels):
-    x = np.arange(3, dtype="u4")
-    for call, name in (
-        (lambda: kernels.run("cast", x, shape=(3,), dtype="u8"), "cast on uint64"),
-        (lambda: kernels.backend.upload(np.zeros(3, "i2")), "upload on int16"),
-        (lambda: kernels.backend.scalar(1, np.dtype("f2")), "scalar on float16"),
-    ):
-        with pytest.raises(UnsupportedOperationError, match=f"{name}.*astype.*sum.dtype=int64"):
-            call()
+def test_a_missing_dtype_names_the_operation_and_a_way_out():
+    with pytest.raises(UnsupportedOperationError, match=r"upload on .*astype.*sum.dtype=int64"):
+        dialect_for(np.dtype("datetime64[s]"), frozenset(), "upload")
 
 
 def test_constants_reach_memory_once(kernels):

@@ -110,7 +110,7 @@ class WebGpuBackend(Observation, Reading, Tuning):
         """Copy a host array to the device; raises UnsupportedOperationError for its dtype."""
         self._check_open("upload")
         dtype = as_dtype(array.dtype, "upload")
-        stored = np.ascontiguousarray(array, self._launcher.dialect(dtype, "upload").storage_dtype)
+        stored = self._launcher.dialect(dtype, "upload").to_storage(array)
         limit = self.device.limits.max_storage_buffer_binding_size
         if stored.nbytes > limit:
             raise TensorTooLargeError("upload", stored.nbytes, limit, "storage binding limit")
@@ -123,11 +123,11 @@ class WebGpuBackend(Observation, Reading, Tuning):
         Raises OverflowError for a Python integer that `dtype` cannot hold.
         """
         self._check_open("scalar")
-        storage = self._launcher.dialect(dtype, "scalar").storage_dtype
+        carrier = self._launcher.dialect(dtype, "scalar")
         with np.errstate(all="ignore"):  # an overflow to infinity is a value, not a warning
             # Python integers are converted with a check, everything else as astype does.
             found = np.array(value, dtype) if type(value) is int else np.asarray(value)
-            bits = found.astype(dtype).astype(storage).tobytes()
+            bits = carrier.to_storage(found.astype(dtype)).tobytes()
         words = np.frombuffer(bits.ljust(8, b"\0"), np.uint32)
         return Tensor(dtype, contiguous_layout(()), Constant(int(words[0]), int(words[1])), self)
 
@@ -166,16 +166,15 @@ class WebGpuBackend(Observation, Reading, Tuning):
         return tensor.handle, offset * item, tensor.size * item
 
     def _host_array(self, tensor: Tensor, raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        storage = self._launcher.dialect(tensor.dtype).storage_dtype
-        return raw.view(storage).reshape(tensor.shape).astype(tensor.dtype, copy=False)
+        return self._launcher.dialect(tensor.dtype).from_storage(raw).reshape(tensor.shape)
 
     def _constant_array(self, tensor: Tensor) -> np.ndarray[Any, Any]:
-        storage = self._launcher.dialect(tensor.dtype).storage_dtype
-        bits = np.array([tensor.handle.low, tensor.handle.high], np.uint32).view(storage)[:1]
+        bits = np.array([tensor.handle.low, tensor.handle.high], np.uint32)
+        value = self._launcher.dialect(tensor.dtype).from_storage(bits)[0]
         if tensor.nbytes > sys.maxsize:
             raise TensorTooLargeError("download", tensor.nbytes, sys.maxsize, "address space")
         try:
-            return np.full(tensor.shape, bits.astype(tensor.dtype)[0], tensor.dtype)
+            return np.full(tensor.shape, value, tensor.dtype)
         except MemoryError as error:
             raise DeviceOutOfMemoryError("download", tensor.nbytes, "on the host") from error
 

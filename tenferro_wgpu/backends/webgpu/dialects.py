@@ -26,7 +26,8 @@ class Dialect:
         dtype_name: NumPy name of the dtype whose bits a storage element carries.
         storage: WGSL element type in storage buffers.
         value: WGSL type in registers.
-        words: 32-bit words of one storage element.
+        words: 32-bit words of one storage element.  Types of less than 32 bits take a whole word
+            on the device, and there alone: tensors count their bytes as NumPy does.
         family: name that template files shared by several dialects begin with.
         native: whether the device must be able to run the dialect (`dialect_for` asks for it).
     """
@@ -44,19 +45,67 @@ class Dialect:
         """The NumPy dtype of a tensor held in this dialect."""
         return np.dtype(self.dtype_name)
 
-    @property
+    @cached_property
     def storage_dtype(self) -> np.dtype:
-        """The NumPy dtype with the bits of one storage element (bool is one u32 per element)."""
-        return np.dtype(np.uint32) if self.name == "bool" else self.dtype
+        """The NumPy dtype with the bits of one storage element: at least 32."""
+        if self.dtype.itemsize >= 4:
+            return self.dtype
+        return np.dtype(np.int32 if self.dtype.kind == "i" else np.uint32)
+
+    def to_storage(self, array: np.ndarray) -> np.ndarray:
+        """The values of `array` as the device stores them, in C order.
+
+        Integers are extended to a word by their value, bool is 0 or 1, and the 16 bits of a
+        float16 fill the low half of a word.
+
+        Args:
+            array: of any dtype that converts to the dialect's, any layout and byte order.
+
+        Returns:
+            An array of `storage_dtype`; one that needs no change may be `array` itself.
+
+        >>> dialect("i8").to_storage(np.array([-1, 5], np.int8)).view(np.uint32)
+        array([4294967295,          5], dtype=uint32)
+        """
+        if self.dtype is self.storage_dtype:
+            return np.ascontiguousarray(array, self.dtype)
+        if self.dtype.kind == "f":
+            array = np.ascontiguousarray(array, self.dtype).view(np.uint16)
+        elif array.dtype != self.dtype:
+            array = array.astype(self.dtype)
+        return np.ascontiguousarray(array, self.storage_dtype)
+
+    def from_storage(self, stored: np.ndarray) -> np.ndarray:
+        """The values of elements that the device stored: the inverse of `to_storage`.
+
+        Args:
+            stored: a C-order array of any dtype (bytes as read, or words) whose bits are a number
+                of storage elements.
+
+        Returns:
+            A one-dimensional array of the dialect's dtype; a view of `stored` where nothing has
+            to be converted.
+        """
+        words = stored.reshape(-1).view(self.storage_dtype)
+        if self.dtype is self.storage_dtype:
+            return words
+        if self.dtype.kind == "f":
+            return words.astype(np.uint16).view(self.dtype)
+        return words.astype(self.dtype)
 
 
 # The order is the order of the fragments in a module: it must never depend on what a module uses.
 DIALECTS: tuple[Dialect, ...] = (
     Dialect("f32", "float32", "f32", "f32", 1, "f32"),
-    Dialect("i32", "int32", "i32", "i32", 1, "i32"),
-    Dialect("u32", "uint32", "u32", "u32", 1, "u32"),
+    Dialect("i32", "int32", "i32", "i32", 1, "word"),
+    Dialect("u32", "uint32", "u32", "u32", 1, "word"),
     Dialect("bool", "bool", "u32", "bool", 1, "bool"),
-    Dialect("i64s", "int64", "vec2<u32>", "vec2<u32>", 2, "i64"),
+    Dialect("i8", "int8", "i32", "i32", 1, "word"),
+    Dialect("i16", "int16", "i32", "i32", 1, "word"),
+    Dialect("u8", "uint8", "u32", "u32", 1, "word"),
+    Dialect("u16", "uint16", "u32", "u32", 1, "word"),
+    Dialect("i64s", "int64", "vec2<u32>", "vec2<u32>", 2, "pair"),
+    Dialect("u64s", "uint64", "vec2<u32>", "vec2<u32>", 2, "pair"),
     Dialect("f64s", "float64", "vec2<u32>", "vec2<u32>", 2, "f64"),
     Dialect("f64n", "float64", "f64", "f64", 2, "f64", native=True),
 )

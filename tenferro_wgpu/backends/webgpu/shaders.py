@@ -119,7 +119,7 @@ def split_declarations(wgsl: str) -> list[tuple[str, str]]:
 
 
 def _dialect_templates(entry: Dialect) -> list[str]:
-    """Template names of a dialect: its own file, its own others, then those of its family."""
+    """Template names of a dialect: its own file, its own others, those of its family and kind."""
     folder = shaders_root() / "dtypes"
     names = sorted(path.name for path in folder.glob("*" + SUFFIX))
     own = entry.name + SUFFIX
@@ -127,6 +127,8 @@ def _dialect_templates(entry: Dialect) -> list[str]:
     mine += [name for name in names if name.startswith(entry.name + "_")]
     if entry.family != entry.name:
         mine += [name for name in names if name.startswith(entry.family + "_")]
+    if entry.dtype.kind in "iu":
+        mine += [name for name in names if name.startswith("integer_")]
     return ["dtypes/" + name for name in mine]
 
 
@@ -209,7 +211,7 @@ def _sources(entries: Iterable[Dialect]) -> list[tuple[str, str]]:
     return [
         (
             f"{name} for {entry.name}",
-            _environment().get_template(name).render(T=DialectView(entry, None)),
+            _environment().get_template(name).render(T=DialectView(entry, None), all=DIALECTS),
         )
         for entry in entries
         for name in _dialect_templates(entry)
