@@ -111,6 +111,12 @@ from .ops.getitem import getitem
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
 from .ops.operators import compare
+from .ops.ordering import (
+    argsort,
+    searchsorted,
+    sort,
+    topk,
+)
 from .ops.padding import pad
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
 from .ops.reduction import (
@@ -196,6 +202,7 @@ __all__ = [
     "add",
     "arange",
     "argmax",
+    "argsort",
     "array_split",
     "asarray",
     "astype",
@@ -301,10 +308,12 @@ __all__ = [
     "rsqrt",
     "scatter_add",
     "scatter_add_slices",
+    "searchsorted",
     "select",
     "set_default_runtime",
     "sign",
     "sin",
+    "sort",
     "split",
     "sqrt",
     "squeeze",
@@ -318,6 +327,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "topk",
     "trace",
     "transpose",
     "tri",

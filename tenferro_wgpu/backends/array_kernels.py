@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import ArgumentError
 from ..tensor import ShapeDtype
 from . import array_indexing_kernels as indexing
+from . import array_ordering_kernels as ordering
 
 __all__ = ["KERNELS", "UFUNCS", "BoundKernel", "bind_kernels"]
 
@@ -238,6 +239,10 @@ KERNELS: dict[str, ArrayKernel] = {
     "gather": indexing.gather,
     "scatter_add": indexing.scatter_add,
     "dot_general": dot_general,
+    "argsort": ordering.argsort,
+    "permute": ordering.permute,
+    "unpermute": ordering.unpermute,
+    "searchsorted": ordering.searchsorted,
 }
 
 

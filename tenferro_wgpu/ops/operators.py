@@ -18,6 +18,7 @@ from . import (
     diagonals,
     indexing,
     joining,
+    ordering,
     padding,
     rearranging,
     reduction,
@@ -225,6 +226,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         diagonals.tril, diagonals.triu,
         indexing.gather, indexing.scatter_add, indexing.scatter_add_slices, indexing.take,
         indexing.take_along_axis,
+        ordering.argsort, ordering.searchsorted, ordering.sort, ordering.topk,
         contraction.dot_general, contraction.matmul, contraction.tensordot, contraction.vecdot,
     )
 }  # fmt: skip

@@ -15,7 +15,10 @@ import numpy as np
 
 import tenferro_wgpu as tw
 
-from . import derivatives_structural
+from . import (
+    derivatives_ordering,
+    derivatives_structural,
+)
 
 
 @dataclass(frozen=True)
@@ -226,3 +229,4 @@ case("two layers", lambda x, w, v: tw.tanh(x @ w) @ v, X, spread(4, 5), spread(5
 
 for _name, _function, _inputs in derivatives_structural.CASES:
     case(_name, _function, *_inputs)
+CASES += [DerivativeCase(*each) for each in derivatives_ordering.CASES]

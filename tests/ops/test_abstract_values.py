@@ -19,6 +19,7 @@ from tenferro_wgpu.ops import (
     elementwise,
     indexing,
     joining,
+    permuting,
     reduction,
     views,
 )
@@ -28,7 +29,17 @@ from tenferro_wgpu.ops.table import TABLE
 from tenferro_wgpu.ops.value import AbstractInterpreter, apply
 from tenferro_wgpu.tensor import ShapeDtype
 
-MODULES = (calling, contraction, diagonals, elementwise, indexing, joining, reduction, views)
+MODULES = (
+    calling,
+    contraction,
+    diagonals,
+    elementwise,
+    indexing,
+    joining,
+    permuting,
+    reduction,
+    views,
+)
 PRIMITIVES: dict[str, Primitive] = dict(TABLE)
 for _module in MODULES:
     for _found in vars(_module).values():
@@ -133,6 +144,9 @@ ROWS = [
         )
         for mode in indexing.MODES
     ),
+    Row("argsort", (real(3, 4),), (3, 4), I64, {"descending": True}),
+    Row("searchsorted", (real(5), real(2, 3)), (2, 3), I64, {"side": "left"}),
+    *(Row(name, (real(3, 4), of(I64, 3, 4)), (3, 4)) for name in ("permute", "unpermute")),
     Row(
         "dot_general", (real(2, 3, 4, 5), real(5, 3, 6, 2)), (2, 4, 6),
         params={"contracting": ((3, 1), (0, 1)), "batch": ((0,), (3,))},

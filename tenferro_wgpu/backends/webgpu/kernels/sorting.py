@@ -1,4 +1,4 @@
-"""Sorting (key, position) pairs on the device: what scatter uses to bring collisions together.
+"""Sorting (key, position) pairs on the device: for scatter, and for long rows.
 
 Few pairs are merged, many are sorted by the digits of their keys. Neither uses workgroup memory,
 barriers or atomics, which software adapters execute slowly; both orders are total, so that the
@@ -77,6 +77,13 @@ def sort_pairs(launcher: Launcher, buffer: Buffer, count: int, largest: int, nam
     """
     if count <= MOST_MERGED:
         return _merged(launcher, buffer, count, name)
+    return sort_by_digits(launcher, buffer, count, largest, name)
+
+
+def sort_by_digits(
+    launcher: Launcher, buffer: Buffer, count: int, largest: int, name: str
+) -> Buffer:
+    """`sort_pairs` for pairs in any order: those with equal keys keep it."""
     plan = plan_digit_sort(count, largest)
     for shift in plan.shifts:
         buffer = _sorted_by_digit(launcher, buffer, plan, count, shift, largest, name)
