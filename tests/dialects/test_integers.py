@@ -1,4 +1,4 @@
-"""int32, uint32, bool and software int64 in WGSL against NumPy, and casts among all but float64."""
+"""Integers of every width and bool in WGSL against NumPy, and casts among them and float32."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ import pytest
 from harness import evaluate
 from measure_ulp import random_bits
 
-DTYPES = {"i32": np.int32, "u32": np.uint32, "i64s": np.int64, "bool": np.bool_}
-INTEGERS = ["i32", "u32", "i64s"]
-COUNT = 200_000
+INTEGERS = {
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64s": np.int64,
+    "u8": np.uint8,
+    "u16": np.uint16,
+    "u32": np.uint32,
+    "u64s": np.uint64,
+}
+DTYPES = {**INTEGERS, "bool": np.bool_}
+COUNT = 60_000
 
 
 def special(name: str) -> np.ndarray:
@@ -67,6 +76,57 @@ def test_sign_functions(name: str, function: str) -> None:
     x, _ = operand_pairs(name)
     expected = {"neg": np.negative, "abs": np.abs, "sign": np.sign}[function](x)
     got = evaluate(f"{{{{ {name}.{function} }}}}(a)", x, result=name)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("function", ["floor_divide", "remainder", "fmod"])
+def test_division_by_anything(name: str, function: str) -> None:
+    x, y = operand_pairs(name)
+    with np.errstate(all="ignore"):
+        expected = getattr(np, function)(x, y)
+    got = evaluate(f"{{{{ {name}.{function} }}}}(a, b)", x, y, result=name)
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_quotients_next_to_whole_ones(name: str) -> None:
+    """Products and their neighbours divided by a factor: where a guessed digit is one off."""
+    x, y = operand_pairs(name)
+    kept = (y > 0) & (x > 0)
+    y = y[kept]
+    most = np.iinfo(y.dtype).max // y
+    near = (x[kept] % np.maximum(most, 1)) * y
+    near = np.concatenate([near - near.dtype.type(1), near, near + near.dtype.type(1)])
+    y = np.concatenate([y, y, y])
+    got = evaluate(f"{{{{ {name}.floor_divide }}}}(a, b)", near, y, result=name)
+    np.testing.assert_array_equal(got, near // y)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@pytest.mark.parametrize("function", ["bitwise_and", "bitwise_or", "bitwise_xor"])
+def test_bits(name: str, function: str) -> None:
+    x, y = operand_pairs(name)
+    got = evaluate(f"{{{{ {name}.{function} }}}}(a, b)", x, y, result=name)
+    np.testing.assert_array_equal(got, getattr(np, function)(x, y))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_bitwise_not(name: str) -> None:
+    x, _ = operand_pairs(name)
+    got = evaluate(f"{{{{ {name}.bitwise_not }}}}(a)", x, result=name)
+    np.testing.assert_array_equal(got, np.invert(x))
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("function", ["shift_left", "shift_right"])
+def test_shifts_of_any_count(name: str, function: str) -> None:
+    x, y = operand_pairs(name)
+    random = np.random.default_rng(11)
+    counts = random.integers(-3 if name[0] == "i" else 0, 70, x.size).astype(y.dtype)
+    x, y = np.concatenate([x, x]), np.concatenate([counts, y])
+    expected = {"shift_left": np.left_shift, "shift_right": np.right_shift}[function](x, y)
+    got = evaluate(f"{{{{ {name}.{function} }}}}(a, b)", x, y, result=name)
     np.testing.assert_array_equal(got, expected)
 
 
@@ -156,7 +216,9 @@ def test_casts_to_float_round_to_nearest_even(source: str) -> None:
         # One more than a tie, on either side: the last bits decide.
         ties = (np.int64(2**24 + 1) << np.arange(0, 38)).astype(np.int64)
         near = np.concatenate([ties + step for step in (-1, 0, 1)] + [-ties])
-        x = np.concatenate([x, near.astype(DTYPES[source])])
+        limits = np.iinfo(x.dtype)
+        near = near[(near >= limits.min) & (near <= min(limits.max, 2**63 - 1))]
+        x = np.concatenate([x, near.astype(x.dtype)])
     got = evaluate(f'{{{{ {source}.cast_to("f32") }}}}(a)', x, result="f32")
     np.testing.assert_array_equal(got.view(np.uint32), x.astype(np.float32).view(np.uint32))
 
@@ -183,26 +245,30 @@ def float_arguments() -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("target", ["i32", "i64s", "bool"])
+@pytest.mark.parametrize("target", ["i8", "i16", "i32", "i64s", "u8", "u16", "bool"])
 def test_casts_from_float_are_those_of_x86(target: str) -> None:
     x = np.concatenate([float_arguments(), np.array([np.nan, -np.nan], np.float32)])
-    limit = {"i32": 2.0**31, "i64s": 2.0**63}.get(target)
-    if limit is None:
+    if target == "bool":
         expected = x != 0
     else:
         # NumPy leaves what does not fit to the processor; stated here so that it holds anywhere.
+        wide = np.int64 if target == "i64s" else np.int32
+        limit = -float(np.iinfo(wide).min)
         fits = (x >= -limit) & (x < limit)
-        dtype = DTYPES[target]
-        expected = np.where(fits, np.where(fits, x, 0).astype(dtype), np.iinfo(dtype).min)
+        expected = np.where(fits, np.where(fits, x, 0).astype(wide), np.iinfo(wide).min)
+        expected = expected.astype(DTYPES[target])
     got = evaluate(f'{{{{ f32.cast_to("{target}") }}}}(a)', x, result=target)
     np.testing.assert_array_equal(got, expected)
 
 
-def test_cast_from_float_to_unsigned() -> None:
-    x = float_arguments()
-    x = x[~np.isnan(x)]
-    as_signed = np.where(x >= -(2.0**31), np.clip(x, -(2.0**31), 2.0**32 - 256), -(2.0**31))
-    expected = np.trunc(as_signed.astype(np.float64)).astype(np.int64).astype(np.uint32)
-    expected = np.where(x >= 2.0**32, 0, expected).astype(np.uint32)
-    got = evaluate('{{ f32.cast_to("u32") }}(a)', x, result="u32")
+@pytest.mark.parametrize(("target", "bits"), [("u32", 32), ("u64s", 64)])
+def test_casts_from_float_to_unsigned(target: str, bits: int) -> None:
+    """What fits is truncated, -2^(bits-1)..0 wraps, below and NaN give 2^(bits-1), above 0."""
+    x = np.concatenate([float_arguments(), np.array([np.nan, -np.nan], np.float32)])
+    half = 2.0 ** (bits - 1)
+    whole = [int(each) if -half <= each < 2 * half else 0 for each in x.tolist()]
+    middle = (x < -half) | np.isnan(x)
+    expected = [half if is_middle else each for each, is_middle in zip(whole, middle, strict=True)]
+    expected = np.array([int(each) % 2**bits for each in expected], DTYPES[target])
+    got = evaluate(f'{{{{ f32.cast_to("{target}") }}}}(a)', x, result=target)
     np.testing.assert_array_equal(got, expected)
