@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import base_functions
+import f32_functions
 import f64_functions
 import mpmath
 import numpy as np
@@ -36,6 +37,7 @@ from tenferro_wgpu.backends.webgpu.shaders import library
 #: Every row. A family of dialects adds its file here.
 FUNCTIONS: tuple[Function, ...] = (
     *base_functions.FUNCTIONS,
+    *f32_functions.FUNCTIONS,
     *f64_functions.FUNCTIONS,
 )
 
