@@ -129,7 +129,7 @@ class WebGpuBackend(Observation, Reading, Tuning):
             found = np.array(value, dtype) if type(value) is int else np.asarray(value)
             bits = carrier.to_storage(found.astype(dtype)).tobytes()
         words = np.frombuffer(bits.ljust(8, b"\0"), np.uint32)
-        return Tensor(dtype, contiguous_layout(()), Constant(int(words[0]), int(words[1])), self)
+        return Tensor(dtype, contiguous_layout(()), Constant(*words.tolist()), self)
 
     def download(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         """Wait for a tensor and return its values as a fresh C-order array."""
@@ -169,7 +169,7 @@ class WebGpuBackend(Observation, Reading, Tuning):
         return self._launcher.dialect(tensor.dtype).from_storage(raw).reshape(tensor.shape)
 
     def _constant_array(self, tensor: Tensor) -> np.ndarray[Any, Any]:
-        bits = np.array([tensor.handle.low, tensor.handle.high], np.uint32)
+        bits = np.array(tensor.handle.words, np.uint32)
         value = self._launcher.dialect(tensor.dtype).from_storage(bits)[0]
         if tensor.nbytes > sys.maxsize:
             raise TensorTooLargeError("download", tensor.nbytes, sys.maxsize, "address space")

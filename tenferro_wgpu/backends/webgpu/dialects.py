@@ -30,6 +30,7 @@ class Dialect:
             on the device, and there alone: tensors count their bytes as NumPy does.
         family: name that template files shared by several dialects begin with.
         native: whether the device must be able to run the dialect (`dialect_for` asks for it).
+        parts: of complex numbers, the dialect of the real and the imaginary part; "" of others.
     """
 
     name: str
@@ -39,11 +40,17 @@ class Dialect:
     words: int
     family: str
     native: bool = False
+    parts: str = ""
 
     @cached_property
     def dtype(self) -> np.dtype:
         """The NumPy dtype of a tensor held in this dialect."""
         return np.dtype(self.dtype_name)
+
+    @property
+    def constant_words(self) -> int:
+        """Params words that hold the bits of a scalar constant."""
+        return max(self.words, 2)
 
     @cached_property
     def storage_dtype(self) -> np.dtype:
@@ -106,8 +113,13 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect("u16", "uint16", "u32", "u32", 1, "word"),
     Dialect("i64s", "int64", "vec2<u32>", "vec2<u32>", 2, "pair"),
     Dialect("u64s", "uint64", "vec2<u32>", "vec2<u32>", 2, "pair"),
+    Dialect("c64", "complex64", "vec2<f32>", "vec2<f32>", 2, "complex", parts="f32"),
     Dialect("f64s", "float64", "vec2<u32>", "vec2<u32>", 2, "f64"),
     Dialect("f64n", "float64", "f64", "f64", 2, "f64", native=True),
+    Dialect("c128s", "complex128", "vec4<u32>", "vec4<u32>", 4, "complex", parts="f64s"),
+    Dialect(
+        "c128n", "complex128", "vec2<f64>", "vec2<f64>", 4, "complex", native=True, parts="f64n"
+    ),
 )
 
 _BY_NAME = {entry.name: entry for entry in DIALECTS}
@@ -144,7 +156,7 @@ def dialect_for(
     software = None
     for entry in DIALECTS:
         if entry.dtype == dtype:
-            if entry.native and entry.name in native_features:
+            if entry.native and (entry.parts or entry.name) in native_features:
                 return entry
             if not entry.native:
                 software = entry
@@ -174,7 +186,7 @@ def dtype_support(native_dialects: frozenset[str]) -> dict[str, str]:
         if not entry.native:
             found[entry.dtype_name] = "software" if entry.name.endswith("s") else "native"
     for entry in DIALECTS:
-        if entry.native and entry.name in native_dialects:
+        if entry.native and (entry.parts or entry.name) in native_dialects:
             found[entry.dtype_name] = "native"
     return found
 
@@ -195,6 +207,8 @@ class DialectView:
         self.value = entry.value
         self.words = entry.words
         self.native = entry.native
+        #: The view of the dialect of the parts of a complex number; None of other dialects.
+        self.parts = DialectView(dialect(entry.parts), known) if entry.parts else None
         self._known = known
 
     def __getattr__(self, attribute: str) -> str:

@@ -43,7 +43,7 @@ _BOOL_TEXT = {
 }
 
 #: Floating-point dialects whose arithmetic is the compiler's own, so that it may fold x-x to 0.
-_FOLDABLE = frozenset({"f32", "f64n"})
+_FOLDABLE = frozenset({"f32", "f64n", "c64", "c128n"})
 
 
 @dataclass(frozen=True)
@@ -135,15 +135,13 @@ def _view(name: str) -> DialectView:
 
 def _step_text(step: Step, names: list[str]) -> str:
     operation = step.operation
-    if operation in ("copy", "conj", "real"):
-        return names[0]
     view = _view(step.dialect)
-    if operation == "imag":
+    if operation == "copy" or (operation in ("conj", "real") and view.parts is None):
+        return names[0]
+    if operation == "imag" and view.parts is None:
         return f"{view.zero}()"
     if operation == "cast":
-        return (
-            names[0] if step.dialect == step.result else f"{view.cast_to(step.result)}({names[0]})"
-        )
+        return _cast_text(view, _view(step.result), names[0])
     if operation == "select":
         return f"select({names[2]}, {names[1]}, {names[0]})"
     if operation == "clip":
@@ -157,6 +155,31 @@ def _step_text(step: Step, names: list[str]) -> str:
             operation, dtype=view.dialect.dtype_name, backend="webgpu", hint="cast to bool first"
         )
     return f"{getattr(view, operation)}({', '.join(names)})"
+
+
+def _cast_text(source: DialectView, target: DialectView, name: str) -> str:
+    """A cast; those of complex numbers are casts of their parts.
+
+    As in NumPy a complex number loses its imaginary part, but is true if either part is.
+    """
+    if source.name == target.name:
+        return name
+    if source.parts is None and target.parts is None:
+        return f"{source.cast_to(target)}({name})"
+    if target.parts is None:
+        assert source.parts is not None, "one of both is complex"
+        real = _cast_text(source.parts, target, f"{source.real}({name})")
+        if target.name != "bool":
+            return real
+        return f"({real} || {_cast_text(source.parts, target, f'{source.imag}({name})')})"
+    if source.parts is None:
+        real, imag = _cast_text(source, target.parts, name), f"{target.parts.zero}()"
+    else:
+        real, imag = (
+            _cast_text(source.parts, target.parts, f"{part}({name})")
+            for part in (source.real, source.imag)
+        )
+    return f"{target.join}({real}, {imag})"
 
 
 @lru_cache(maxsize=1024)

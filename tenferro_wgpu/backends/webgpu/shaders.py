@@ -183,16 +183,17 @@ def library() -> Library:
 
 @cache
 def small_library() -> Library:
-    """Return the fragments of all dialects but float64's, in the same order.
+    """Return the fragments of all dialects but those over float64, in the same order.
 
     Software float64 is two thirds of the text, and most processes never use it.
     """
-    return Library(_sources([entry for entry in DIALECTS if entry.family != "f64"]))
+    wide = ("float64", "complex128")
+    return Library(_sources([entry for entry in DIALECTS if entry.dtype_name not in wide]))
 
 
 def library_for(wgsl: str) -> Library:
     """Return a library with every fragment that `wgsl` may name."""
-    return library() if "f64" in wgsl else small_library()
+    return library() if "f64" in wgsl or "c128" in wgsl else small_library()
 
 
 class _DeclaredNames:

@@ -263,7 +263,7 @@ class Fuser(Runner):
     ) -> Tensor | None:
         """Add a reduction to the group of its operand; None where it cannot wait."""
         handle = operand.handle
-        if not axes or operand.size == 0 or operand.dtype.kind not in "fiu":
+        if not axes or operand.size == 0 or operand.dtype.kind not in "fiuc":
             return None
         if isinstance(handle, Pending) and type(handle.source) is not Group:
             self.resolve(operand)

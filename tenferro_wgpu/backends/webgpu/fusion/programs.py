@@ -30,7 +30,15 @@ Kind: TypeAlias = Literal["element", "reduction", "row"]
 
 #: Cost of a step in a kernel, by dialect: plain arithmetic, division and roots, transcendental
 #: functions.  Software arithmetic is inlined at each use and takes long to compile.
-_COSTS = {"f32": (1, 1, 4), "f64n": (2, 2, 16), "f64s": (4, 16, 48), "i64s": (2, 2, 2)}
+_COSTS = {
+    "f32": (1, 1, 4),
+    "f64n": (2, 2, 16),
+    "f64s": (4, 16, 48),
+    "i64s": (2, 2, 2),
+    "c64": (2, 6, 24),
+    "c128n": (4, 12, 64),
+    "c128s": (16, 64, 128),
+}
 _PLAIN_COSTS = (1, 1, 1)
 _ROOTS = frozenset({"div", "sqrt", "rsqrt"})
 _TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tanh", "expm1", "log1p", "pow"})
@@ -72,7 +80,8 @@ class Operation:
         plain, root, transcendental = _COSTS.get(self.taken[-1], _PLAIN_COSTS)
         if self.name in _TRANSCENDENTAL:
             return transcendental
-        return root if self.name in _ROOTS else plain
+        is_modulus = self.name in ("abs", "sign") and self.taken[-1].startswith("c")
+        return root if self.name in _ROOTS or is_modulus else plain
 
 
 class Program:

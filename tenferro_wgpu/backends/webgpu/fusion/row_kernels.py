@@ -66,7 +66,7 @@ def _context(structure: RowStructure, bound: tuple[int, ...]) -> dict[str, objec
     """What the template reads; dialects in place of their names."""
     summed = {
         name for each in structure.passes for combiner, name, _ in each.reductions
-        if combiner == "sum" and dialect(name).dtype.kind == "f"
+        if combiner == "sum" and dialect(name).dtype.kind in "fc"
     }  # fmt: skip
     outputs = [
         (dialect(name), len(bound) + number, row)

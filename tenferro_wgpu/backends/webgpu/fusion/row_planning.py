@@ -86,9 +86,9 @@ class RowStructure:
         """Where the params of each operand begin: behind the extents of several axes."""
         word = 4 + (self.row_rank if self.row_rank > 1 else 0)
         found = []
-        for kind, _ in self.leaves:
+        for kind, name in self.leaves:
             found.append(word)
-            word += 2 if kind == "constant" else 1 + self.row_rank
+            word += dialect(name).constant_words if kind == "constant" else 1 + self.row_rank
         return found
 
 
@@ -134,7 +134,7 @@ def plan_rows(
     if axes is None or len(word_counts) != 1 or not _are_last(program.shape, axes):
         return None
     if is_cpu and any(
-        each.taken[-1] == "f64s" and each.cost >= DEAR_IN_SOFTWARE
+        each.taken[-1] in ("f64s", "c128s") and each.cost >= DEAR_IN_SOFTWARE
         for each in operations
         if each.kind == "element"
     ):
@@ -213,7 +213,7 @@ def _operands(
     for leaf in leaves:
         if leaf.layout is None:
             kinds.append(("constant", leaf.dialect))
-            words += [0, 0]
+            words += [0] * dialect(leaf.dialect).constant_words
             continue
         own = next(remaining)
         kind = _kind(leaf.layout, own, shape, axes, width, leaf.dialect)

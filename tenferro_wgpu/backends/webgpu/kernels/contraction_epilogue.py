@@ -137,7 +137,7 @@ def _prepare(
             words += leaf_words(leaf.layout, batches, rows)
             described.append(("strided", own, 2 + bound.index(position), word))
         else:
-            words += [0, 0]
+            words += [0] * own.constant_words
             constants.append((position, 4 * word))
             described.append(("constant", own, -1, word))
     results = tuple(

@@ -117,8 +117,10 @@ MOST_MEASURED = 256
 LARGE_ALIGNED = 1 << 23
 #: Rows and columns per lane of a subgroup's tile, the largest first.
 SUBGROUP_TILES = ((16, 8), (16, 4))
-#: Largest register tile by dialect; 64-bit integers are pairs of words.
-LARGEST_SIDE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 8, "i64s": 4}
+#: Largest register tile by dialect; 64-bit integers and complex numbers are pairs of words.
+LARGEST_SIDE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 8, "i64s": 4, "c64": 4, "c128n": 4}
+#: Dialects whose elements are vectors already, so that workgroup memory holds no four as one.
+VECTORS = frozenset({"i64s", "c64", "c128s", "c128n"})
 
 
 @dataclass
@@ -224,7 +226,7 @@ class TileTable:
                 "f64n",
             )
         if tile.scheme == "workgroup":
-            return dialect != "i64s" and tile.workgroup_bytes(words) <= WORKGROUP_MEMORY
+            return dialect not in VECTORS and tile.workgroup_bytes(words) <= WORKGROUP_MEMORY
         return True
 
 

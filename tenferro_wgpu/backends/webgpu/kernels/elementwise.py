@@ -60,7 +60,8 @@ UNARY = (
     "log1p",
 )
 ARITHMETIC = ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "clip")
-#: Operations that only move bits: NaN payloads and subnormals must come through.
+#: Operations that only move bits, conj and real those of real numbers: NaN payloads and
+#: subnormals must come through.
 MOVES = frozenset({"copy", "conj", "real"})
 
 
@@ -85,7 +86,12 @@ class MapPlan:
     operand_words: tuple[int, ...]
 
 
-def plan_map(layouts: Sequence[Layout | None], shape: tuple[int, ...], packable: bool) -> MapPlan:
+def plan_map(
+    layouts: Sequence[Layout | None],
+    shape: tuple[int, ...],
+    packable: bool,
+    constant_words: Sequence[int] = (),
+) -> MapPlan:
     """Plan a map over a non-empty index space.
 
     Args:
@@ -93,6 +99,7 @@ def plan_map(layouts: Sequence[Layout | None], shape: tuple[int, ...], packable:
         shape: the index space, which is also the shape of the contiguous outputs.
         packable: whether every operand and output is one word per element, so that four
             elements may be loaded at once.
+        constant_words: params words of each operand if it is a constant; 2 by default.
     """
     size = 1
     for extent in shape:
@@ -130,7 +137,7 @@ def plan_map(layouts: Sequence[Layout | None], shape: tuple[int, ...], packable:
     for position, layout in enumerate(layouts):
         operand_words.append(len(params))
         if layout is None:
-            params += [0, 0]
+            params += [0] * (constant_words[position] if constant_words else 2)
         elif kinds[position] == "single":
             params.append(layout.offset)
         elif kinds[position] == "contiguous":
@@ -210,14 +217,15 @@ def prepare_map(
     statements = expression.statements()
     if size == 0:
         return MapLaunch(None, b"", (0, 1, 1), bound, (), output_bytes)
-    if bound and len(expression.steps) == 1 and operation in MOVES and layouts[0] is not None:
+    if bound and len(expression.steps) == 1 and operation == "copy" and layouts[0] is not None:
         moved = prepare_copy(launcher, outputs[0].words, layouts[0], operation)
         if moved is not None:
             return MapLaunch(*moved, bound, (), output_bytes)
     pairs = prepare_pairs(launcher, expression, layouts, shape)
     if pairs is not None:
         return MapLaunch(*pairs, output_bytes)
-    plan = plan_map(layouts, shape, all(each.words == 1 for each in (*operands, *outputs)))
+    packable = all(each.words == 1 for each in (*operands, *outputs))
+    plan = plan_map(layouts, shape, packable, [each.constant_words for each in operands])
     if plan.rank > MAX_RANK:
         raise UnsupportedOperationError(
             operation,
@@ -295,7 +303,7 @@ def primitive_to_expression(
     launcher: Launcher, name: str, operands: Sequence[Tensor], result: Any
 ) -> Expression:
     """The expression of an element-wise primitive over operands of these dtypes."""
-    if name in MOVES:
+    if name == "copy" or (name in MOVES and operands[0].dtype.kind != "c"):
         bits = launcher.bits_dialect(operands[0].dtype).name
         return primitive_expression("copy", (bits,), bits)
     if name == "select":

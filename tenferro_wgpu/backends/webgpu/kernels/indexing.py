@@ -113,8 +113,9 @@ def _prepare_gather(
     strides = [x.layout.strides[axis] for axis in axes]
     offset, elements = x.layout.offset, prod(slice_sizes)
     load = bits.storage
-    fill_words: tuple[int, ...] = (5, 6)
-    if is_quads(bits.words, offset, strides, window):
+    fill = launcher.backend.scalar(float("nan") if x.dtype.kind in "fc" else 0, x.dtype).handle
+    fill_words: tuple[int, ...] = tuple(range(5, 5 + len(fill.words)))
+    if bits.words < 4 and is_quads(bits.words, offset, strides, window):
         load, fill_words = "vec4<u32>", (5, 5, 5, 5) if bits.words == 1 else (5, 6, 5, 6)
         per_load = 4 // bits.words
         offset, elements, results = offset // per_load, elements // per_load, results // per_load
@@ -123,7 +124,7 @@ def _prepare_gather(
         others = [(each, size, stride // per_load) for each, size, stride in window[:-1]]
         window = (*others, (number, extent // per_load, 1))
     numbers = tuple(number for number, _, _ in window)
-    block = [0, results, elements, 0, offset, *_fill_bits(launcher, x.dtype)]
+    block = [0, results, elements, 0, offset, *fill.words]
     for axis, stride in zip(axes, strides, strict=True):
         extent = x.shape[axis]
         block += [max(extent, 1), extent - slice_sizes[axis], stride]
@@ -137,6 +138,7 @@ def _prepare_gather(
             "I": index_dialect,
             "load": load,
             "fill_words": fill_words,
+            "first_axis_word": 5 + len(fill.words),
             "mode": mode,
             "indexed": len(axes),
             "window_axes": numbers,
@@ -156,9 +158,3 @@ def is_quads(
     per_load = 4 // words_each
     others = [stride for _, _, stride in window[:-1]]
     return not any(n % per_load for n in (window[-1][1], offset, *strides, *others))
-
-
-def _fill_bits(launcher: Launcher, dtype: Any) -> tuple[int, int]:
-    """Bits of what "fill" gathers from outside: NaN where the dtype has one, else 0."""
-    handle = launcher.backend.scalar(float("nan") if dtype.kind == "f" else 0, dtype).handle
-    return handle.low, handle.high

@@ -36,21 +36,25 @@ WORKGROUP = 64
 #: after 65,535 iterations in all, without a word; this leaves room for nested and shorter loops.
 #: Plans keep to it on every adapter: a browser does not tell which one it has.
 LONGEST_LOOP = 32768
+#: The dialect that moves elements of so many words.
+BITS_DIALECTS = {1: "u32", 2: "i64s", 4: "c128s"}
 PLAN_LIMIT = 4096
 CONSTANT_LIMIT = 512
 
 
 class Constant:
-    """Handle of a scalar that the device has not seen: its storage bits as two u32 words."""
+    """Handle of a scalar that the device has not seen: its storage bits as u32 words.
 
-    __slots__ = ("high", "low")
+    There are as many as ``Dialect.constant_words`` says: two, or four of complex128.
+    """
 
-    def __init__(self, low: int, high: int) -> None:
-        self.low = low
-        self.high = high
+    __slots__ = ("words",)
+
+    def __init__(self, *words: int) -> None:
+        self.words = words
 
     def __repr__(self) -> str:
-        return f"Constant(0x{self.low:08x}, 0x{self.high:08x})"
+        return f"Constant({', '.join(f'0x{word:08x}' for word in self.words)})"
 
 
 class Launcher:
@@ -81,7 +85,7 @@ class Launcher:
 
     def bits_dialect(self, dtype: np.dtype[Any]) -> Dialect:
         """The integer dialect whose load and store move elements of `dtype` bit by bit."""
-        return dialect("u32" if self.dialect(dtype).words == 1 else "i64s")
+        return dialect(BITS_DIALECTS[self.dialect(dtype).words])
 
     def nbytes(self, size: int, dtype: np.dtype[Any]) -> int:
         """Bytes of `size` elements as stored on the device."""
@@ -109,7 +113,7 @@ class Launcher:
         handle = tensor.handle
         if isinstance(handle, Buffer):
             return handle
-        key = (handle.low, handle.high)
+        key = handle.words
         found: Buffer | None = self._constants.find(key)
         if found is None:
             found = self.queue.upload(np.array(key, np.uint32), "constant")
@@ -196,5 +200,5 @@ def with_constants(
     block = bytearray(params)
     for position, offset in constants:
         constant = handles[position]
-        pack_into("<II", block, offset, constant.low, constant.high)
+        pack_into(f"<{len(constant.words)}I", block, offset, *constant.words)
     return bytes(block)

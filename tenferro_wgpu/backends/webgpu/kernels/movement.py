@@ -13,7 +13,12 @@ from typing import Any, Literal, TypeAlias
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
-from tenferro_wgpu.backends.webgpu.kernels.launch import WORKGROUP, Launcher, workgroup_count
+from tenferro_wgpu.backends.webgpu.kernels.launch import (
+    BITS_DIALECTS,
+    WORKGROUP,
+    Launcher,
+    workgroup_count,
+)
 from tenferro_wgpu.backends.webgpu.kernels.strides import coalesce, words
 from tenferro_wgpu.errors import UnsupportedOperationError
 from tenferro_wgpu.layout import Layout, contiguous_layout
@@ -57,7 +62,7 @@ def plan_movement(
 
     Args:
         source, destination: in elements of the dialect.
-        bits: "u32" or "i64s", dialect of one element.
+        bits: dialect of one element: "u32", "i64s" or "c128s".
         is_cpu: whether the device is a software renderer.
         operation: named by the error.
 
@@ -128,7 +133,8 @@ def _transposition(
     long, wide = extents[along], extents[across]
     if along == across or min(long, wide) < SHORTEST_SIDE or long * wide < SMALLEST_PLANE:
         return None
-    scheme: Scheme = "registers" if is_cpu else "tile"
+    # A tile of four words each would be larger than workgroup memory.
+    scheme: Scheme = "registers" if is_cpu or bits == "c128s" else "tile"
     batch = [axis for axis in range(len(extents)) if axis not in (across, along)]
     own_from = [from_strides[along], *[from_strides[axis] for axis in batch]]
     own_to = [to_strides[across], *[to_strides[axis] for axis in batch]]
@@ -185,7 +191,7 @@ def prepare_copy(
 
     That is everywhere but for transpositions, and two-word elements four words at a time.
     """
-    bits = "u32" if words_each == 1 else "i64s"
+    bits = BITS_DIALECTS[words_each]
     plan = plan_movement(
         source, contiguous_layout(source.shape), bits, is_cpu=launcher.is_cpu, operation=operation
     )

@@ -53,7 +53,8 @@ def prepare_pairs(
     """
     operands = [dialect(name) for name in expression.operands]
     outputs = expression.output_dialects()
-    if all(each.words == 1 for each in (*operands, *outputs)) or not _is_short(expression):
+    words_each = {each.words for each in (*operands, *outputs)}
+    if words_each not in ({2}, {1, 2}) or not _is_short(expression):
         return None
     params = [0, -(-prod(shape) // 2)]
     inputs = []

@@ -16,7 +16,7 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
-from tenferro_wgpu.backends.webgpu.expressions import Expression, primitive_expression
+from tenferro_wgpu.backends.webgpu.expressions import Expression, Step, primitive_expression
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import (
     MAX_RANK,
     launch_elementwise,
@@ -60,7 +60,7 @@ COMBINERS = {
 _IDENTITIES = {"reduce_sum": 0, "reduce_prod": 1}
 #: Dialects whose products a compiler may round together with a following sum, and operations
 #: after which there is nothing to round.
-_CONTRACTED = frozenset({"f32", "f64n"})
+_CONTRACTED = frozenset({"f32", "f64n", "c64", "c128n"})
 _EXACT = frozenset({"copy", "conj", "real", "neg", "abs", "sign", "select", "maximum", "minimum"})
 #: Operations of which a kernel may hold many copies.
 _CHEAP = _EXACT | {"add", "sub", "mul", "div", "sqrt"}
@@ -289,6 +289,13 @@ def _prepare(
     return tuple(launches)
 
 
+def _is_exact(step: Step) -> bool:
+    """Whether a step does not round; the modulus and the sign of complex numbers are computed."""
+    return step.operation in _EXACT and not (
+        step.operation in ("abs", "sign") and dialect(step.dialect).parts
+    )
+
+
 def _is_cheap(prologue: Expression) -> bool:
     """Whether many copies of an expression still compile fast."""
     return len(prologue.steps) <= 4 and all(step.operation in _CHEAP for step in prologue.steps)
@@ -313,6 +320,7 @@ def _prepare_step(
         step, shape, axes, layouts, epilogue_layouts, order, backwards,
         vectors=WIDE if launcher.is_cpu and _is_cheap(prologue) else 1,
         wide_leaves=frozenset(i for i, each in enumerate(names) if dialect(each).words > 1),
+        constant_words=[dialect(each).constant_words for each in names],
     )  # fmt: skip
     step = found.step
     if max(found.outer_rank, found.inner_rank) > MAX_RANK:
@@ -340,7 +348,7 @@ def _prepare_step(
         "outer_rank": found.outer_rank,
         "inner_rank": found.inner_rank,
         "combiner": combiner,
-        "compensated": combiner == "sum" and T.dtype.kind == "f",
+        "compensated": combiner == "sum" and T.dtype.kind in "fc",
         "block": GROUPED_BLOCK if grouped else BLOCK,
         "group": GROUP if grouped else 1,
         "leaves": operands[:leaves],
@@ -352,7 +360,7 @@ def _prepare_step(
         # Longer expressions hide each step themselves.
         "hidden": T.name in _CONTRACTED
         and len(prologue.steps) == 1
-        and prologue.steps[0].operation not in _EXACT,
+        and not _is_exact(prologue.steps[0]),
         "epilogue_statements": epilogue.statements() if epilogue else None,
         "total_dialect": dialect(epilogue.operands[0]) if epilogue else T,
         "result": epilogue.outputs[0] if epilogue else 0,

@@ -210,6 +210,7 @@ def plan_addressing(
     backwards: frozenset[int] = frozenset(),
     vectors: int = 1,
     wide_leaves: frozenset[int] = frozenset(),
+    constant_words: Sequence[int] = (),
 ) -> Addressing:
     """Address the operands of a dispatch.
 
@@ -220,8 +221,9 @@ def plan_addressing(
         epilogue_layouts: of the results' operands, all of `shape` without `axes`.
         backwards: axes to walk from their end.
         vectors: how many neighbouring loads of results an item may take at once.
-        wide_leaves: positions of the operands whose elements are of two words, so that no load
-            holds four of them.
+        wide_leaves: positions of the operands whose elements are of two words or more, so that
+            no load holds four of them.
+        constant_words: params words of each operand if it is a constant; 2 by default.
     """
     order = order or range(len(shape))
     inner_axes = [axis for axis in order if axis in axes]
@@ -270,7 +272,7 @@ def plan_addressing(
         if layout is None:
             kinds.append("constant")
             invariant.append(True)
-            params += [0, 0]
+            params += [0] * (constant_words[position] if constant_words else 2)
             continue
         offset, own_outer, own_inner = next(remaining)
         invariant.append(not any(own_inner))
