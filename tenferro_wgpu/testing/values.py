@@ -16,7 +16,7 @@ import tenferro_wgpu as tw
 Array = np.ndarray[Any, Any]
 
 FLOATS = ("float32", "float64")
-INTEGERS = ("int32", "int64", "uint32")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NUMBERS = FLOATS + INTEGERS
 ALL = (*NUMBERS, "bool")
 

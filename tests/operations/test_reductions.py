@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases.operations import REDUCTIONS, assert_close, check
-from cases.values import LAYOUTS, random
+from cases.values import ALL, LAYOUTS, random
 
 import tenferro_wgpu as tw
 
@@ -61,7 +61,7 @@ def test_empty_axis_has_no_extremum(rt, name):
         getattr(tw, name)(rt.constant_from(np.zeros((3, 0), np.float32)), axis=1)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "bool"])
+@pytest.mark.parametrize("dtype", ALL)
 @pytest.mark.parametrize("axis", [None, 0, 1, -1], ids=str)
 def test_argmax(rt, dtype, axis):
     values = (
@@ -92,7 +92,7 @@ def test_long_sums_are_accurate(rt, adapter, dtype, shape):
         assert error < 12, f"axis {axis}: {error:.1f} eps"
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint32"])
 def test_sums_keep_a_dtype_that_is_asked_for(rt, dtype):
     values = random(dtype, 60, 8).reshape(3, 20)
     got = tw.sum(rt.constant_from(values), axis=1, dtype=dtype).numpy()

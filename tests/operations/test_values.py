@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cases.operations import BINARY, UNARY, assert_close, check
-from cases.values import LAYOUTS, matrix, pairs, vector
+from cases.values import ALL, LAYOUTS, NUMBERS, matrix, pairs, vector
 
 import tenferro_wgpu as tw
 
@@ -58,11 +58,8 @@ def test_binary_broadcasts(rt, adapter, name, dtype):
     check(adapter, case, got, first, second)
 
 
-CASTS = ["bool", "int32", "int64", "uint32", "float32", "float64"]
-
-
-@pytest.mark.parametrize("target", CASTS)
-@pytest.mark.parametrize("source", CASTS)
+@pytest.mark.parametrize("target", ALL)
+@pytest.mark.parametrize("source", ALL)
 def test_astype(rt, source, target):
     values = vector(source)
     if np.dtype(source).kind == "f" and np.dtype(target).kind in "iu":
@@ -76,7 +73,7 @@ def test_astype(rt, source, target):
         assert_close(got, values.astype(target), 0, f"{source} to {target}")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "bool"])
+@pytest.mark.parametrize("dtype", ALL)
 def test_where(rt, dtype):
     first, second = pairs(dtype)
     condition = np.arange(len(first)) % 3 == 0
@@ -86,7 +83,7 @@ def test_where(rt, dtype):
     assert_close(got, np.where(condition, first, second), 0)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32"])
+@pytest.mark.parametrize("dtype", NUMBERS)
 def test_clip(rt, dtype):
     values = vector(dtype)
     got = tw.clip(rt.constant_from(values), 1, 3).numpy()
