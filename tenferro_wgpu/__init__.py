@@ -52,6 +52,15 @@ from .eager.warmup import WarmupReport, warmup
 from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
+from .ops.activation import (
+    layer_norm,
+    log_softmax,
+    masked_log_softmax,
+    masked_softmax,
+    relu,
+    rms_norm,
+    softmax,
+)
 from .ops.calling import astype
 from .ops.choice import (
     clip,
@@ -110,6 +119,11 @@ from .ops.elementwise import (
 from .ops.getitem import getitem
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
+from .ops.norms import (
+    logsumexp,
+    norm,
+    vector_norm,
+)
 from .ops.operators import compare
 from .ops.ordering import (
     argsort,
@@ -120,7 +134,11 @@ from .ops.ordering import (
 from .ops.padding import pad
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
 from .ops.reduction import (
+    all,
+    any,
     argmax,
+    argmin,
+    count_nonzero,
     max,
     mean,
     min,
@@ -130,6 +148,7 @@ from .ops.reduction import (
     reduce_prod,
     reduce_sum,
     sum,
+    sum_of_squares,
 )
 from .ops.stacking import (
     atleast_1d,
@@ -141,6 +160,17 @@ from .ops.stacking import (
     dstack,
     hstack,
     vstack,
+)
+from .ops.statistics import (
+    average,
+    cov,
+    diff,
+    nanmax,
+    nanmean,
+    nanmin,
+    nansum,
+    std,
+    var,
 )
 from .ops.structural import (
     broadcast_in_dim,
@@ -200,8 +230,11 @@ __all__ = [
     "WebGpuBackend",
     "abs",
     "add",
+    "all",
+    "any",
     "arange",
     "argmax",
+    "argmin",
     "argsort",
     "array_split",
     "asarray",
@@ -209,6 +242,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "average",
     "bool",
     "broadcast_arrays",
     "broadcast_in_dim",
@@ -224,6 +258,8 @@ __all__ = [
     "concatenate",
     "conj",
     "cos",
+    "count_nonzero",
+    "cov",
     "current_runtime",
     "default_runtime",
     "device_get",
@@ -231,6 +267,7 @@ __all__ = [
     "devices",
     "diag",
     "diagonal",
+    "diff",
     "div",
     "divide",
     "dot_general",
@@ -267,14 +304,19 @@ __all__ = [
     "int64",
     "int8",
     "jvp",
+    "layer_norm",
     "less",
     "less_equal",
     "linspace",
     "log",
     "log1p",
+    "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
+    "logsumexp",
+    "masked_log_softmax",
+    "masked_softmax",
     "matmul",
     "matrix_transpose",
     "max",
@@ -285,9 +327,14 @@ __all__ = [
     "moveaxis",
     "mul",
     "multiply",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nansum",
     "neg",
     "negative",
     "no_grad",
+    "norm",
     "not_equal",
     "ones",
     "ones_like",
@@ -301,8 +348,10 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
+    "relu",
     "repeat",
     "reshape",
+    "rms_norm",
     "roll",
     "rot90",
     "rsqrt",
@@ -313,14 +362,17 @@ __all__ = [
     "set_default_runtime",
     "sign",
     "sin",
+    "softmax",
     "sort",
     "split",
     "sqrt",
     "squeeze",
     "stack",
+    "std",
     "sub",
     "subtract",
     "sum",
+    "sum_of_squares",
     "swapaxes",
     "take",
     "take_along_axis",
@@ -339,7 +391,9 @@ __all__ = [
     "uint64",
     "uint8",
     "unstack",
+    "var",
     "vecdot",
+    "vector_norm",
     "vstack",
     "warmup",
     "where",

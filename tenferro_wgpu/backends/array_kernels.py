@@ -132,6 +132,11 @@ def argmax(xp: Namespace, out: ShapeDtype, x: Array, *, axis: int) -> Array:
     return xp.argmax(x, axis=axis)
 
 
+def argmin(xp: Namespace, out: ShapeDtype, x: Array, *, axis: int) -> Array:
+    """Index of the first minimum along `axis`; the first NaN counts as one."""
+    return xp.argmin(x, axis=axis)
+
+
 def concatenate(xp: Namespace, out: ShapeDtype, *arrays: Array, axis: int) -> Array:
     """Arrays one after another along `axis`."""
     return xp.concatenate(arrays, axis=axis)
@@ -234,6 +239,7 @@ KERNELS: dict[str, ArrayKernel] = {
     "reduce_max": reduce_max,
     "reduce_min": reduce_min,
     "argmax": argmax,
+    "argmin": argmin,
     "concatenate": concatenate,
     "pad": pad,
     "gather": indexing.gather,

@@ -9,7 +9,7 @@ from typing import Any
 from ..dtypes import bool_
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
-from . import choice, reduction, structural, views
+from . import choice, reduction_rules, structural, views
 from .calling import lift, normalize_axis, promote
 from .primitive import Primitive
 from .value import Value, apply, constant_like
@@ -102,7 +102,7 @@ def _at_fill(g: Value, x: ShapeDtype, low: Shape, high: Shape, interior: Shape) 
 
 
 def _pad_fill_vjp(g: Value, x: ShapeDtype, low: Shape, high: Shape, interior: Shape) -> Any:
-    return reduction.summed(_at_fill(g, x, low, high, interior), tuple(range(g.ndim)))
+    return reduction_rules.summed(_at_fill(g, x, low, high, interior), tuple(range(g.ndim)))
 
 
 def _pad_fill_jvp(

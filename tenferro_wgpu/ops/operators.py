@@ -13,16 +13,19 @@ import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import (
+    activation,
     choice,
     contraction,
     diagonals,
     indexing,
     joining,
+    norms,
     ordering,
     padding,
     rearranging,
     reduction,
     stacking,
+    statistics,
     structural,
 )
 from . import elementwise as arithmetic
@@ -200,6 +203,9 @@ class Operators(NumpyProtocols, Value):
         def __getattr__(self, name: str) -> Any: ...
 
 
+#: Modules all of whose functions are methods.
+_REDUCING = (reduction, norms, statistics, activation)
+
 #: Method name -> function; the first argument of the function is the tensor.
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
@@ -211,9 +217,7 @@ METHODS: dict[str, Callable[..., Any]] = {
         choice.maximum, choice.minimum, choice.clip, choice.where, choice.equal,
         choice.not_equal, choice.less, choice.less_equal, choice.greater, choice.greater_equal,
         choice.logical_and, choice.logical_or, choice.logical_not, compare, astype,
-        reduction.sum, reduction.prod, reduction.max, reduction.min, reduction.mean,
-        reduction.argmax, reduction.reduce_sum, reduction.reduce_prod, reduction.reduce_max,
-        reduction.reduce_min,
+        *(getattr(module, name) for module in _REDUCING for name in module.__all__),
         structural.ravel, structural.flatten,
         structural.permute_dims, structural.matrix_transpose, structural.swapaxes,
         structural.moveaxis, structural.broadcast_in_dim, structural.broadcast_to,

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import AxisError, DTypeError, ShapeError
 from ..layout import Layout
 from ..tensor import ShapeDtype
-from . import joining, reduction
+from . import joining, reduction_rules
 from .primitive import Primitive
 from .value import Value, apply
 
@@ -84,7 +84,7 @@ def _unbroadcast(g: Value, x: ShapeDtype, shape: Shape, axes: Shape) -> Any:
     repeated.update(
         axis for axis, extent in zip(axes, x.shape, strict=True) if extent != shape[axis]
     )
-    return reshaped(reduction.summed(g, tuple(sorted(repeated))), x.shape)
+    return reshaped(reduction_rules.summed(g, tuple(sorted(repeated))), x.shape)
 
 
 BROADCAST_IN_DIM: Primitive = Primitive(
@@ -93,6 +93,17 @@ BROADCAST_IN_DIM: Primitive = Primitive(
     jvp=lambda t, *, shape, axes: apply(BROADCAST_IN_DIM, t, shape=shape, axes=axes),
     view=lambda layout, *, shape, axes: layout.broadcast_in_dim(shape, axes),
 )  # fmt: skip
+
+
+#: A tensor as a constant: what is computed from it has no derivative with respect to it.
+STOP_GRADIENT: Primitive = Primitive(
+    "stop_gradient", ("x",), lambda x: ShapeDtype(x.shape, x.dtype), view=lambda layout: layout
+)
+
+
+def detached(x: Value) -> Any:
+    """`x` without a derivative, for shifts and the like that cancel in the result."""
+    return apply(STOP_GRADIENT, x)
 
 
 def _slice_shape(x: ShapeDtype, *, starts: Shape, stops: Shape, steps: Shape) -> ShapeDtype:

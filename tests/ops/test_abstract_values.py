@@ -112,6 +112,8 @@ ROWS = [
     ),
     Row("reduce_prod", (of(C128, 2, 3),), (2,), C128, {"axes": (1,)}),
     Row("argmax", (real(2, 3),), (2,), I64, {"axis": 1}),
+    Row("argmin", (real(2, 3),), (2,), I64, {"axis": 1}),
+    Row("stop_gradient", (of(I64, 2, 3),), (2, 3), I64),
     Row("transpose", (real(2, 3, 4),), (4, 2, 3), params={"permutation": (2, 0, 1)}),
     Row("reshape", (real(2, 6),), (3, 4), params={"shape": (3, 4)}),
     Row("broadcast_in_dim", (real(3, 1),), (3, 2, 4), params={"shape": (3, 2, 4), "axes": (0, 2)}),

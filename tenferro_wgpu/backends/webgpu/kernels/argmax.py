@@ -1,4 +1,4 @@
-"""Argmax over one axis: the first maximum, or the first NaN, as an int64 position.
+"""Argmax and argmin over one axis: the first extremum, or the first NaN, as an int64 position.
 
 `plan_argmax` decides, purely, how many work items share an output; a further dispatch compares
 their winners. Called by the backend through the registry.
@@ -50,7 +50,13 @@ class _Launch:
 
 
 def _prepare(
-    launcher: Launcher, step: ReductionStep, T: Dialect, layout: Layout, axis: int, place: str
+    launcher: Launcher,
+    name: str,
+    step: ReductionStep,
+    T: Dialect,
+    layout: Layout,
+    axis: int,
+    place: str,
 ) -> _Launch:
     """Compile a step that is "first", "only", "middle" or "last" of its plan."""
     kept = [other for other in range(layout.ndim) if other != axis]
@@ -62,6 +68,7 @@ def _prepare(
         "outer_rank": len(extents),
         "candidates": place in ("middle", "last"),
         "final": place in ("only", "last"),
+        "least": name == "argmin",
     }
     block = words(
         (
@@ -80,7 +87,7 @@ def _prepare(
     return _Launch(pipeline, block, launcher.groups(step.workgroups), step.results)
 
 
-@kernel("argmax")
+@kernel("argmax", "argmin")
 def launch_argmax(
     launcher: Launcher,
     name: str,
@@ -88,7 +95,7 @@ def launch_argmax(
     params: Mapping[str, Any],
     outputs: tuple[ShapeDtype, ...],
 ) -> tuple[Tensor, ...]:
-    """Position of the first maximum (or first NaN) along `params["axis"]`, as int64."""
+    """Position of the first extremum (or first NaN) along `params["axis"]`, as int64."""
     (operand,) = operands
     (spec,) = outputs
     axis = params["axis"]
@@ -106,7 +113,7 @@ def launch_argmax(
         steps = plan_argmax(operand.layout, axis, is_cpu=launcher.is_cpu)
         places = ["only"] if len(steps) == 1 else ["first", *["middle"] * (len(steps) - 2), "last"]
         launches = [
-            _prepare(launcher, step, T, operand.layout, axis, place)
+            _prepare(launcher, name, step, T, operand.layout, axis, place)
             for step, place in zip(steps, places, strict=True)
         ]
         launcher.plans.store(key, launches)
