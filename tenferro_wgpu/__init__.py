@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
 from . import errors
@@ -52,6 +53,7 @@ from .eager.warmup import WarmupReport, warmup
 from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
+from .namespace_info import namespace_info as __array_namespace_info__
 from .ops.activation import (
     layer_norm,
     log_softmax,
@@ -93,6 +95,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
 from .ops.elementwise import (
     abs,
@@ -117,6 +120,7 @@ from .ops.elementwise import (
     tanh,
 )
 from .ops.getitem import getitem
+from .ops.grids import from_dlpack, geomspace, indices, logspace, meshgrid
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
 from .ops.norms import (
@@ -194,6 +198,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+#: The Array API standard that this namespace follows.
+__array_api_version__ = "2025.12"
+
+#: None inserts an axis: ``x[:, newaxis]``.
+newaxis = None
+
 #: Names of the Rust project.
 mul = multiply
 sub = subtract
@@ -228,6 +238,8 @@ __all__ = [
     "TuningReport",
     "WarmupReport",
     "WebGpuBackend",
+    "__array_api_version__",
+    "__array_namespace_info__",
     "abs",
     "add",
     "all",
@@ -248,6 +260,7 @@ __all__ = [
     "broadcast_in_dim",
     "broadcast_shapes",
     "broadcast_to",
+    "can_cast",
     "can_wait",
     "clip",
     "column_stack",
@@ -272,6 +285,7 @@ __all__ = [
     "divide",
     "dot_general",
     "dstack",
+    "e",
     "embed_diagonal",
     "empty",
     "empty_like",
@@ -282,6 +296,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flatten",
     "flip",
     "fliplr",
@@ -289,20 +304,26 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "from_flat",
     "full",
     "full_like",
     "gather",
+    "geomspace",
     "getitem",
     "greater",
     "greater_equal",
     "hstack",
+    "iinfo",
     "imag",
+    "indices",
+    "inf",
     "init_async",
     "int16",
     "int32",
     "int64",
     "int8",
+    "isdtype",
     "jvp",
     "layer_norm",
     "less",
@@ -314,6 +335,7 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "logspace",
     "logsumexp",
     "masked_log_softmax",
     "masked_softmax",
@@ -322,17 +344,20 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "meshgrid",
     "min",
     "minimum",
     "moveaxis",
     "mul",
     "multiply",
+    "nan",
     "nanmax",
     "nanmean",
     "nanmin",
     "nansum",
     "neg",
     "negative",
+    "newaxis",
     "no_grad",
     "norm",
     "not_equal",
@@ -340,6 +365,7 @@ __all__ = [
     "ones_like",
     "pad",
     "permute_dims",
+    "pi",
     "pow",
     "prod",
     "ravel",
@@ -351,6 +377,7 @@ __all__ = [
     "relu",
     "repeat",
     "reshape",
+    "result_type",
     "rms_norm",
     "roll",
     "rot90",

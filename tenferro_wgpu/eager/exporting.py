@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Exporting"]
 
+#: Versions of the Array API standard that the namespace follows: later ones only add to it.
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
 #: Elements shown at each end of a long axis, and the size from which axes are cut (as NumPy).
 EDGE_ITEMS = 3
 SUMMARIZE_ABOVE = 1000
@@ -89,19 +92,41 @@ class Exporting:
         array = self._download("__array__")
         return array if dtype is None else array.astype(dtype, copy=False)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the values in host memory.
+
+        A copy, unless ``copy=False`` asks for the tensor's own memory, which needs a tensor that
+        lies on the host and a consumer (`max_version` 1.0 or later) that respects read-only.
+        `stream` means nothing on the host.
+        """
         if self.node is not None:
             raise BufferError("a tracked tensor cannot be exported by DLPack; use detach() first")
-        options.pop("stream", None)
-        return self._download("__dlpack__").__dlpack__(**options)
+        options: dict[str, Any] = {"max_version": max_version, "dl_device": dl_device}
+        if copy is not False:
+            return self._download("__dlpack__").__dlpack__(**options)
+        backend = self.interpreter.backend
+        if not isinstance(backend, SharesHostMemory):
+            raise BufferError("the tensor is not in host memory: copy=False cannot be kept")
+        return backend.host_view(self.tensor).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)  # DLPack's kDLCPU: the export is a host copy
+        return (1, 0)  # DLPack's kDLCPU: exports are in host memory
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         import tenferro_wgpu
 
-        del api_version
+        if api_version is not None and api_version not in API_VERSIONS:
+            raise ArgumentError(
+                "__array_namespace__",
+                f"api_version must be one of {', '.join(API_VERSIONS)}, got {api_version!r}",
+            )
         return tenferro_wgpu
 
     # -- Python scalars ---------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import numpy as np
 from ..autodiff import tape
 from ..dtypes import as_dtype, is_inexact
 from ..errors import (
+    ArgumentError,
     ContextMismatchError,
     DTypeError,
     InPlaceOnVariableError,
@@ -198,6 +199,15 @@ class EagerTensor(Exporting, Operators):
         if self.node is not None:
             raise NotDetachedError("to")
         return self.detach_into(runtime)
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> EagerTensor:
+        """This tensor on the device of a runtime, as the Array API moves it: see `to`.
+
+        `stream` must be None: work of one runtime is in order, and moves go through the host.
+        """
+        if stream is not None:
+            raise ArgumentError("to_device", "streams are not used; pass stream=None")
+        return self.to(getattr(device, "runtime", device))
 
     def backward(self, gradient: EagerTensor | None = None) -> Gradients:
         """Differentiate this tensor with respect to everything tracked it depends on.

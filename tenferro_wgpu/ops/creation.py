@@ -229,7 +229,7 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     runtime = interpreter_of("device", device)
-    count = _count("linspace", "num", num)
+    count = as_count("linspace", "num", num)
     if count < 0:
         raise ArgumentError("linspace", f"num must not be negative, got {num}")
     if dtype is not None:
@@ -247,7 +247,7 @@ def linspace(
     return runtime.array(array)
 
 
-def _count(op: str, name: str, number: Any) -> int:
+def as_count(op: str, name: str, number: Any) -> int:
     try:
         return operator.index(number)
     except TypeError:
@@ -273,7 +273,7 @@ def eye(
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, "eye")
     rows, columns = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     # A diagonal outside the matrix is as empty as the first one outside.
-    diagonal = max(-rows, min(_count("eye", "k", k), columns))
+    diagonal = max(-rows, min(as_count("eye", "k", k), columns))
     array = on_host(
         "eye", rows * columns, target, lambda: np.eye(rows, columns, diagonal, dtype=target)
     )

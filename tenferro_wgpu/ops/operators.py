@@ -150,7 +150,9 @@ class Operators(NumpyProtocols, Value):
         """Changed copies by index: ``x.at[key].set(v)``; also add, multiply, min and max."""
         return TensorIndexer(self)
 
-    def reshape(self, *extents: Any, shape: Any = None, order: str = "C") -> Any:
+    def reshape(
+        self, *extents: Any, shape: Any = None, order: str = "C", copy: bool | None = None
+    ) -> Any:
         """`tenferro_wgpu.reshape`; the extents may also be given one by one, as in NumPy."""
         if len(extents) == 2 and isinstance(extents[1], str):
             order = extents[1]
@@ -159,7 +161,7 @@ class Operators(NumpyProtocols, Value):
             shape = extents[0] if len(extents) == 1 else extents
         elif extents:
             raise ArgumentError("reshape", f"the shape is given twice: {extents} and {shape}")
-        return structural.reshape(self, shape, order)
+        return structural.reshape(self, shape, order, copy=copy)
 
     def transpose(self, *places: Any, axes: Any = None) -> Any:
         """`tenferro_wgpu.transpose`; the axes may also be given one by one, as in NumPy."""

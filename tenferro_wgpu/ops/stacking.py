@@ -43,7 +43,7 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     return calling.broadcast_shapes("broadcast_shapes", *checked) if checked else ()
 
 
-def broadcast_arrays(*arrays: Any) -> list[Any]:
+def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """Tensors repeated to the shape that they broadcast to together; views.
 
     Raises:
@@ -56,9 +56,9 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
     """
     values = _lifted("broadcast_arrays", arrays)
     if not values:
-        return []
+        return ()
     shape = calling.broadcast_shapes("broadcast_arrays", *(value.shape for value in values))
-    return [structural.broadcast_to(value, shape) for value in values]
+    return tuple(structural.broadcast_to(value, shape) for value in values)
 
 
 def _lifted(op: str, arrays: Sequence[Any]) -> list[Value]:

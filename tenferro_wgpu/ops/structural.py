@@ -27,11 +27,12 @@ __all__ = [
 ]
 
 
-def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
+def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Give a tensor another shape with the same elements.
 
     One extent may be -1 and is inferred.  With ``order="F"`` the first axis runs fastest, both
-    when reading and when placing.  A view where strides allow, else a copy.
+    when reading and when placing.  A view where strides allow, else a copy; `copy` is accepted
+    for the Array API and changes nothing, as tensors are immutable.
 
     Raises:
         ShapeError: if the numbers of elements differ.
@@ -44,6 +45,7 @@ def reshape(x: Any, /, shape: Any, order: str = "C") -> Any:
     >>> tw.reshape(tw.asarray([1.0, 2.0, 3.0, 4.0]), (2, 2), order="F").tolist()
     [[1.0, 3.0], [2.0, 4.0]]
     """
+    del copy
     value = lift("reshape", x)
     wanted = list(shape) if isinstance(shape, (tuple, list)) else [shape]
     unknown = [axis for axis, extent in enumerate(wanted) if extent == -1]

@@ -90,6 +90,8 @@ def test_every_function_of_one_tensor_is_a_method():
     creation = {
         "arange", "asarray", "empty", "eye", "from_flat", "full", "linspace", "ones", "zeros",
         "empty_like", "full_like", "ones_like", "zeros_like", "tri",
+        "meshgrid", "indices", "logspace", "geomspace", "from_dlpack",
+        "can_cast", "finfo", "iinfo", "isdtype", "result_type",
     }  # fmt: skip
     of_lists = {
         "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "column_stack",
