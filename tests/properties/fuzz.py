@@ -31,6 +31,7 @@ if __name__ == "__main__":
 from cases.operations import assert_close
 from properties import index_calls, structural_calls, wrong_calls
 from properties.calls import CALLS, Call
+from properties.operands import ALL
 from properties.sources import SeededSource, Source
 
 import tenferro_wgpu as tw
@@ -40,7 +41,7 @@ assert index_calls and structural_calls  # register their makers
 
 ALLOWED = (TenferroError, TypeError, ValueError, IndexError, OverflowError, MemoryError)
 #: What every backend has; others may be missing on an adapter.
-COMMON_DTYPES = ("float32", "float64", "int32", "int64", "uint32", "bool")
+COMMON_DTYPES = ALL
 #: Results above this are not read.
 MOST_READ = 10**6
 SECONDS_PER_CALL = 60

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cases.values import special
+from cases.values import INTEGERS, special
 
 import tenferro_wgpu as tw
 
 from .sources import Source
 
 FLOATS = ("float32", "float64")
-NUMBERS = (*FLOATS, "int32", "int64", "uint32")
+NUMBERS = (*FLOATS, *INTEGERS)
 ALL = (*NUMBERS, "bool")
 
 #: Elements of a base array at most: software adapters run every example.
