@@ -13,7 +13,7 @@ import numpy as np
 import wgpu
 
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
-from tenferro_wgpu.backends.webgpu.shaders import render_source
+from tenferro_wgpu.backends.webgpu.shaders import render_source, required_features
 
 WORKGROUP_SIZE = 64
 MOST_WORKGROUPS = 65535
@@ -60,13 +60,13 @@ def use_adapter(name_part: str) -> None:
 def _device(name_part: str) -> Any:
     for adapter in wgpu.gpu.enumerate_adapters_sync():
         if name_part in adapter.info["device"]:
-            wanted = [name for name in ("shader-f64", "shader-int64") if name in adapter.features]
-            return adapter.request_device_sync(required_features=wanted)
+            wanted = {"shader-f16", "shader-f64", "shader-int64"} & set(adapter.features)
+            return adapter.request_device_sync(required_features=sorted(wanted))
     raise LookupError(f"no adapter called {name_part!r}")
 
 
 def device() -> Any:
-    """Return the device of the chosen adapter, with the 64-bit features it has."""
+    """Return the device of the chosen adapter, with the features that dialects may need."""
     return _device(_chosen_adapter)
 
 
@@ -78,6 +78,11 @@ def adapter_name() -> str:
 def has_native_f64() -> bool:
     """Return whether the device compiles what the dialect f64n uses."""
     return {"shader-f64", "shader-int64"} <= set(device().features)
+
+
+def has_native_f16() -> bool:
+    """Return whether the device compiles what the dialect f16n uses."""
+    return "shader-f16" in device().features
 
 
 def evaluate(
@@ -114,7 +119,8 @@ def _dialects_by_name(source: str) -> str:
 
 @cache
 def _pipeline(name_part: str, wgsl: str) -> Any:
-    module = _device(name_part).create_shader_module(code=wgsl)
+    prelude = "enable f16;\n" if required_features(wgsl) else ""
+    module = _device(name_part).create_shader_module(code=prelude + wgsl)
     return _device(name_part).create_compute_pipeline(
         layout="auto", compute={"module": module, "entry_point": "main"}
     )

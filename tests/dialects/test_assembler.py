@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 import numpy as np
 import pytest
-from harness import device
+from harness import device, has_native_f16, has_native_f64
 
 from tenferro_wgpu.backends.webgpu import shaders
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
@@ -202,13 +202,16 @@ def test_equal_values_of_different_types_are_different_modules(
 
 
 def test_all_fragments_compile_together(dialect_device: str) -> None:
-    native = {"shader-f64", "shader-int64"} <= set(device().features)
+    absent = {"f64n": not has_native_f64(), "c128n": not has_native_f64()}
+    absent["f16n"] = not has_native_f16()
+    lacking = [name for name, is_absent in absent.items() if is_absent]
     fragments = [
         each
         for each in library().fragments.values()
-        if native or not (each.name.endswith(("_f64n", "_c128n")) or "f64n" in each.text)
+        if not any(name in each.text for name in lacking)
     ]
-    prelude = "struct Params { p0: vec4<u32> }\nvar<private> params: Params;\n"
+    prelude = "enable f16;\n" if has_native_f16() else ""
+    prelude += "struct Params { p0: vec4<u32> }\nvar<private> params: Params;\n"
     zero = "fn tf_runtime_zero() -> u32 { return params.p0.x; }\n"
     device().create_shader_module(code=prelude + zero + "\n".join(each.text for each in fragments))
 

@@ -63,13 +63,13 @@ def test_only_types_with_a_native_dialect_are_probed():
         "import numpy as np, tenferro_wgpu as tw\n"
         "rt = tw.EagerRuntime('webgpu')\n"
         "found = []\n"
-        "for dtype in (np.float32, np.int64, np.bool_, np.float64):\n"
+        "for dtype in (np.float32, np.int64, np.bool_, np.float64, np.float16):\n"
         "    rt.constant_from(np.ones(3, dtype)).numpy()\n"
-        "    found.append(rt.backend.device._native is None)\n"
+        "    found.append(sorted(rt.backend.device._computes))\n"
         "print(found)\n"
     )
     result = run_python(code, TENFERRO_ADAPTER=LAVAPIPE)
-    assert result.stdout.strip() == "[True, True, True, False]", result.stderr
+    assert result.stdout.strip() == "[[], [], [], ['f64n'], ['f16n', 'f64n']]", result.stderr
 
 
 def test_the_package_imports_neither_asyncio_nor_jinja2():

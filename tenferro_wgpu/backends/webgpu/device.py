@@ -69,7 +69,7 @@ class Device:
         self._lock = threading.RLock()
         self._layout_ids: dict[tuple[Access, ...], int] = {}
         self._next_layout_id = itertools.count(1)
-        self._native: frozenset[str] | None = None
+        self._computes: dict[str, bool] = {}
         _all_devices.add(self)
 
     @property
@@ -77,16 +77,24 @@ class Device:
         """The adapter's name."""
         return self.info.name
 
+    def computes(self, name: str) -> bool:
+        """Whether this device runs the native dialect `name` exactly, found by a probe (once)."""
+        found = self._computes.get(name)
+        if found is None:
+            with self._lock:
+                found = self._computes.get(name)
+                if found is None:
+                    from tenferro_wgpu.backends.webgpu.probe import is_exact
+
+                    found = self._computes[name] = is_exact(self.driver, name)
+        return found
+
     @property
     def native(self) -> frozenset[str]:
-        """Dialects that this device computes natively and exactly, found by a probe (once)."""
-        if self._native is None:
-            with self._lock:
-                if self._native is None:
-                    from tenferro_wgpu.backends.webgpu.probe import native_dialects
+        """Dialects that this device computes natively and exactly; asks all the probes."""
+        from tenferro_wgpu.backends.webgpu.probe import PROBES
 
-                    self._native = native_dialects(self.driver)
-        return self._native
+        return frozenset(name for name in PROBES if self.computes(name))
 
     def pipeline(self, key: Hashable, build: Callable[[], PipelineSource]) -> Pipeline:
         """The pipeline of ``key``, compiled from ``build()`` the first time.
@@ -113,10 +121,11 @@ class Device:
         self._check_source(source)
         size = source.params_size
         space = self.driver.params_space(size)
+        requires = source.requires
         if source.template is None:
             wgsl = source.wgsl.replace("{params}", _params_declaration(space))
         else:
-            from tenferro_wgpu.backends.webgpu.shaders import render_module
+            from tenferro_wgpu.backends.webgpu.shaders import render_module, required_features
 
             wgsl = render_module(
                 source.template,
@@ -124,10 +133,11 @@ class Device:
                 params_space=space,
                 **source.context,
             )
+            requires += required_features(wgsl)
         if self.limits_mode == "browser":
             record_module(wgsl)
         raw = self.driver.create_pipeline(
-            wgsl, source.bindings, space, size, source.label, source.requires
+            wgsl, source.bindings, space, size, source.label, requires
         )
         self.pipelines_built += 1
         layout_id = self._layout_ids.get(source.bindings)

@@ -111,6 +111,8 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect("i16", "int16", "i32", "i32", 1, "word"),
     Dialect("u8", "uint8", "u32", "u32", 1, "word"),
     Dialect("u16", "uint16", "u32", "u32", 1, "word"),
+    Dialect("f16s", "float16", "u32", "f32", 1, "f16"),
+    Dialect("f16n", "float16", "u32", "f16", 1, "f16", native=True),
     Dialect("i64s", "int64", "vec2<u32>", "vec2<u32>", 2, "pair"),
     Dialect("u64s", "uint64", "vec2<u32>", "vec2<u32>", 2, "pair"),
     Dialect("c64", "complex64", "vec2<f32>", "vec2<f32>", 2, "complex", parts="f32"),
@@ -171,9 +173,11 @@ def dialect_for(
     return software
 
 
-def has_native_dialect(dtype: np.dtype) -> bool:
-    """Whether `dialect_for` depends on the device's native dialects: few types have one."""
-    return any(entry.native and entry.dtype == dtype for entry in DIALECTS)
+def native_names(dtype: np.dtype) -> frozenset[str]:
+    """Names of the native dialects that `dialect_for` depends on: few types have one."""
+    return frozenset(
+        entry.parts or entry.name for entry in DIALECTS if entry.native and entry.dtype == dtype
+    )
 
 
 def dtype_support(native_dialects: frozenset[str]) -> dict[str, str]:

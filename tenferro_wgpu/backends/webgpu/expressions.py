@@ -43,7 +43,7 @@ _BOOL_TEXT = {
 }
 
 #: Floating-point dialects whose arithmetic is the compiler's own, so that it may fold x-x to 0.
-_FOLDABLE = frozenset({"f32", "f64n", "c64", "c128n"})
+_FOLDABLE = frozenset({"f32", "f16s", "f16n", "f64n", "c64", "c128n"})
 
 
 @dataclass(frozen=True)

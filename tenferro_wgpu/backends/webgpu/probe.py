@@ -1,11 +1,14 @@
-"""The probe that decides which 64-bit types a device computes natively and exactly.
+"""The probes that decide which floating-point types a device computes natively and exactly.
 
-Called by device.py, once per device and only when a kernel first asks.  Drivers compile native
-f64 without complaint and still flush subnormals or divide inexactly; a device that fails one case
-gets the integer software dialect instead, so results never depend on the adapter.
+Called by device.py, once per device and type and only when a kernel first asks.  Drivers compile
+native f64 and f16 without complaint and still flush subnormals or divide inexactly; a device that
+fails one case gets the integer software dialect instead, so results never depend on the adapter.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,22 +21,25 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
 )
 from tenferro_wgpu.errors import DeviceLostError, TenferroError
 
-# Five results per pair.  Nothing is a constant the compiler could fold.
+# Five results per pair.  Nothing is a constant the compiler could fold.  float16 travels as
+# float32, which has all its values: the conversions are put to the test with the arithmetic.
 _WGSL = """
-@group(0) @binding(0) var<storage, read> x: array<f64>;
-@group(0) @binding(1) var<storage, read> y: array<f64>;
-@group(0) @binding(2) var<storage, read_write> z: array<f64>;
+@group(0) @binding(0) var<storage, read> x: array<{stored}>;
+@group(0) @binding(1) var<storage, read> y: array<{stored}>;
+@group(0) @binding(2) var<storage, read_write> z: array<{stored}>;
 @compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
   let i = id.x;
-  if (i < arrayLength(&x)) {
-    z[5u * i] = x[i] + y[i];
-    z[5u * i + 1u] = x[i] - y[i];
-    z[5u * i + 2u] = x[i] * y[i];
-    z[5u * i + 3u] = x[i] / y[i];
-    z[5u * i + 4u] = sqrt(x[i]);
-  }
-}
+  if (i < arrayLength(&x)) {{
+    let a = {held}(x[i]);
+    let b = {held}(y[i]);
+    z[5u * i] = {stored}(a + b);
+    z[5u * i + 1u] = {stored}(a - b);
+    z[5u * i + 2u] = {stored}(a * b);
+    z[5u * i + 3u] = {stored}(a / b);
+    z[5u * i + 4u] = {stored}(sqrt(a));
+  }}
+}}
 """
 
 
@@ -65,47 +71,94 @@ def expected_results(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.stack([x + y, x - y, x * y, x / y, np.sqrt(x)], axis=1)
 
 
-#: Features behind each native dialect.  f64n reaches the bits of an f64 through u64: WGSL
-#: compilers know no other way.
-_REQUIREMENTS = {"f64n": frozenset({"shader-f64", "shader-int64"})}
+def half_cases() -> tuple[np.ndarray, np.ndarray]:
+    """Operands of float16, as `probe_cases`: special numbers in pairs, then any bits."""
+    limits = np.finfo(np.float16)
+    special = np.array(
+        [0.0, *(k * float(limits.smallest_subnormal) for k in (1, 2, 3, 1023)), limits.tiny]
+        + [1.5 * float(limits.tiny), limits.eps / 2, 1.0, 1 + limits.eps, 1 / 3, 3.0, 10.0]
+        + [2048.0, 2049.0, 32768.0, limits.max],
+        np.float16,
+    )
+    first, second = (side.reshape(-1) for side in np.meshgrid(special, special, indexing="ij"))
+    bits = np.random.default_rng(20260102).integers(0, 0x7C00, (2, 4096), dtype=np.uint16)
+    wide = bits.view(np.float16)
+    x = np.concatenate([first, first, wide[0]])
+    y = np.concatenate([second, -second, wide[1]])
+    keep = (x != 0) | (y != 0)
+    return x[keep], y[keep]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How one native dialect is put to the test.
+
+    Attributes:
+        features: what the device must have.
+        held, stored: WGSL types of registers and of buffers.
+        stored_dtype: NumPy's type of the buffers.
+        cases: makes the operands.
+        requires: features that a module has to enable.
+    """
+
+    features: frozenset[str]
+    held: str
+    stored: str
+    stored_dtype: type[np.generic]
+    cases: Callable[[], tuple[np.ndarray, np.ndarray]]
+    requires: tuple[str, ...] = ()
+
+
+#: f64n reaches the bits of an f64 through u64: WGSL compilers know no other way.
+PROBES = {
+    "f64n": Probe(frozenset({"shader-f64", "shader-int64"}), "f64", "f64", np.float64, probe_cases),
+    "f16n": Probe(frozenset({"shader-f16"}), "f16", "f32", np.float32, half_cases, ("shader-f16",)),
+}
 
 
 def possible_dialects(features: frozenset[str]) -> frozenset[str]:
     """The native dialects that a device with these features may pass the probe for."""
-    return frozenset(name for name, needed in _REQUIREMENTS.items() if features >= needed)
+    return frozenset(name for name, probe in PROBES.items() if features >= probe.features)
 
 
-def native_dialects(driver: Driver) -> frozenset[str]:
-    """The dialects whose arithmetic the device does itself: "f64n" or nothing."""
-    if "f64n" not in possible_dialects(driver.features):
-        return frozenset()
-    x, y = probe_cases()
-    expected = expected_results(x, y)
+def is_exact(driver: Driver, name: str) -> bool:
+    """Whether the device has what the native dialect `name` needs and rounds as IEEE-754 says."""
+    probe = PROBES[name]
+    if not driver.features >= probe.features:
+        return False
+    x, y = probe.cases()
+    expected = expected_results(x, y).astype(probe.stored_dtype)
+    operands = [side.astype(probe.stored_dtype) for side in (x, y)]
     try:
-        found = _run(driver, x, y, expected.nbytes).view(np.float64).reshape(expected.shape)
+        found = _run(driver, name, operands, expected.nbytes)
     except DeviceLostError:
         raise
     except (TenferroError, BatchRejectedError):
-        return frozenset()
-    exact = np.array_equal(found.view(np.uint64), expected.view(np.uint64))
-    return frozenset({"f64n"}) if exact else frozenset()
+        return False
+    return bool(np.array_equal(found, expected.view(np.uint8).reshape(-1)))
 
 
-def _run(driver: Driver, x: np.ndarray, y: np.ndarray, nbytes: int) -> np.ndarray:
+def _run(driver: Driver, name: str, operands: list[np.ndarray], nbytes: int) -> np.ndarray:
+    """The bytes of the results."""
+    probe = PROBES[name]
     access: tuple[Access, ...] = ("read", "read", "read_write")
-    pipeline = driver.create_pipeline(_WGSL, access, driver.params_space(0), 0, "f64 probe")
+    wgsl = _WGSL.format(held=probe.held, stored=probe.stored)
+    label = f"{name} probe"
+    pipeline = driver.create_pipeline(
+        wgsl, access, driver.params_space(0), 0, label, probe.requires
+    )
     raws = []
-    for array in (x, y):
+    for array in operands:
         raw = driver.create_buffer(array.nbytes + 15 & ~15)
         driver.write_buffer(raw, 0, array.view(np.uint8).data)
         raws.append((raw, 0, array.nbytes))
     output = driver.create_buffer(nbytes + 15 & ~15)
     raws.append((output, 0, nbytes))
     group = driver.create_bind_group(access, raws)
-    groups = (-(-x.size // 64), 1, 1)
-    command: Command = (pipeline, group, b"", groups, "f64 probe", (), ())
+    groups = (-(-operands[0].size // 64), 1, 1)
+    command: Command = (pipeline, group, b"", groups, label, (), ())
     token = driver.begin_read([command], [ReadRequest(output, 0, nbytes)])
     (result,) = driver.finish_read(token)
     for raw, _, _ in raws:
         driver.release_buffer(raw)
-    return result
+    return result.view(np.uint8).reshape(-1)[:nbytes]

@@ -219,6 +219,11 @@ def _sources(entries: Iterable[Dialect]) -> list[tuple[str, str]]:
     ]
 
 
+def required_features(wgsl: str) -> tuple[str, ...]:
+    """Return the device features that a module has to enable, by WebGPU's names."""
+    return ("shader-f16",) if "_f16n" in wgsl else ()
+
+
 def _wrapped(value: Any) -> Any:
     """Replace dialects by views, also inside lists, tuples and dicts."""
     if isinstance(value, Dialect):

@@ -32,6 +32,8 @@ Kind: TypeAlias = Literal["element", "reduction", "row"]
 #: functions.  Software arithmetic is inlined at each use and takes long to compile.
 _COSTS = {
     "f32": (1, 1, 4),
+    "f16s": (2, 3, 6),
+    "f16n": (1, 1, 6),
     "f64n": (2, 2, 16),
     "f64s": (4, 16, 48),
     "i64s": (2, 2, 2),

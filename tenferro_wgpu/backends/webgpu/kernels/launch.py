@@ -18,7 +18,7 @@ from tenferro_wgpu.backends.webgpu.dialects import (
     Dialect,
     dialect,
     dialect_for,
-    has_native_dialect,
+    native_names,
 )
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
 from tenferro_wgpu.backends.webgpu.memory import Buffer
@@ -79,7 +79,8 @@ class Launcher:
         found = self._dialects.get(dtype)
         if found is None:
             # Which dialects are native is asked of the device, by a probe: not before one is used.
-            native = self.queue.device.native if has_native_dialect(dtype) else frozenset()
+            computes = self.queue.device.computes
+            native = frozenset(name for name in native_names(dtype) if computes(name))
             found = self._dialects[dtype] = dialect_for(dtype, native, operation)
         return found
 
