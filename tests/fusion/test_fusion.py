@@ -260,7 +260,7 @@ def test_more_shapes_than_may_wait(fused):
 
 def test_scalars_of_every_dtype_in_a_kernel(fused):
     a = np.array([1, 2, 3])
-    for dtype in ("float32", "float64", "int32", "int64", "uint32"):
+    for dtype in ("float32", "float64", "int32", "int64", "uint32", "int8", "uint64"):
         x = fused.constant_from(a.astype(dtype))
         y = tw.where(x > 1, x * 3, x) + 2
         np.testing.assert_array_equal(y.numpy(), np.where(a > 1, a * 3, a) + 2)

@@ -182,7 +182,7 @@ def test_rows_with_special_values(pair, function, columns):
     check(pair, function, [x])
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64"])
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "int8", "uint64"])
 @pytest.mark.parametrize("columns", [3, 8])
 def test_integers(pair, dtype, columns):
     def program(x):

@@ -17,7 +17,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import Adapter, Til
 from tenferro_wgpu.errors import DTypeError, TensorTooLargeError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
-DTYPES = ("float32", "float64", "int32", "uint32", "int64")
+DTYPES = ("float32", "float64", "int32", "uint32", "int64", "int8", "uint16", "uint64")
 
 
 def einsum(x, y, contracting, batch):
@@ -103,7 +103,7 @@ def test_general_contractions(kernels, x_shape, y_shape, contracting, batch):
         check(kernels, sample(dtype, x_shape), sample(dtype, y_shape, 1), contracting, batch)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int16", "uint64"])
 def test_long_contractions_are_split(kernels, dtype):
     check(kernels, sample(dtype, (3, 3001)), sample(dtype, (3001, 2), 1), ((1,), (0,)))
 

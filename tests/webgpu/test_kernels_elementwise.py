@@ -14,7 +14,7 @@ from tenferro_wgpu.errors import TensorTooLargeError, UnsupportedOperationError
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
-DTYPES = ("float32", "float64", "int32", "uint32", "int64")
+DTYPES = ("float32", "float64", "int32", "uint32", "int64", "int8", "uint16", "uint64")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

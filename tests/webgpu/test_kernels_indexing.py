@@ -91,7 +91,7 @@ def test_gather_and_scatter_agree_with_numpy(kernels, mode, index_dtype, axes, s
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool", "int16", "uint64"])
 def test_rows_of_whole_loads(kernels, dtype, mode):
     x = sample(dtype, (9, 6, 16))
     for axes, sizes in (((0,), (1, 6, 16)), ((1,), (9, 1, 16)), ((0, 1), (1, 2, 12))):
@@ -125,7 +125,9 @@ def test_runs_of_four_words_start_at_multiples_of_four():
     assert not are_quads((("inner", 8, 8), ("row", 20, 1)))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int32", "uint32", "int64", "int8", "uint16", "uint64"]
+)
 def test_scatter_add_of_many_collisions(kernels, dtype):
     random = np.random.default_rng(3)
     x = sample(dtype, (17, 3))

@@ -12,7 +12,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.movement import plan_movement
 from tenferro_wgpu.layout import Layout, contiguous_layout
 
-DTYPES = ("float32", "float64", "int64", "bool")
+DTYPES = ("float32", "float64", "int64", "bool", "int8", "uint64")
 
 
 @pytest.fixture(params=["registers", "tile"])

@@ -13,7 +13,7 @@ from tenferro_wgpu.layout import Layout, contiguous_layout
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 127, 1000])
-@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64"])
 def test_operands_constants_and_single_elements(kernels, dtype, size):
     x, y = sample(dtype, (size,), 1), sample(dtype, (size,), 2)
     single = kernels.tensor(y[:1])
@@ -24,7 +24,7 @@ def test_operands_constants_and_single_elements(kernels, dtype, size):
             np.testing.assert_array_equal(found, function(x, np.asarray(value, dtype)))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64"])
 @pytest.mark.parametrize("start", [1, 2, 5, 6])
 def test_slices_from_odd_and_even_elements(kernels, dtype, start):
     x = sample(dtype, (64,))

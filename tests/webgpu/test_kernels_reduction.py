@@ -30,7 +30,9 @@ def kept(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint32", "int64"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int32", "uint32", "int64", "int8", "uint16", "uint64"]
+)
 def test_any_axes_of_any_layout(kernels, dtype, layout):
     view, x = strided(kernels, sample(dtype, (6, 5, 8)), layout)
     for axes in AXES:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from kernel_support import LAYOUTS, sample, strided
 
-DTYPES = ("float32", "float64", "int32", "uint32", "int64", "bool")
+DTYPES = ("float32", "float64", "int32", "uint32", "int64", "bool", "int8", "uint16", "uint64")
 
 
 def padded(x, fill, low, high, interior):
