@@ -3,7 +3,8 @@
 import inspect
 from importlib.metadata import version as installed_version
 
-from tenferro_wgpu.ops.operators import ALIASES, METHODS
+from tenferro_wgpu.ops import aliases
+from tenferro_wgpu.ops.operators import METHODS
 
 project = "tenferro_wgpu"
 author = "The tenferro_wgpu developers"
@@ -18,7 +19,7 @@ extensions = [
 myst_enable_extensions = ["colon_fence", "substitution"]
 myst_substitutions = {
     "methods": ", ".join(
-        f"`{name}`" for name in sorted({*METHODS, "reshape", "transpose"} - set(ALIASES))
+        f"`{name}`" for name in sorted({*METHODS, "reshape", "transpose"} - set(aliases.__all__))
     ),
 }
 source_suffix = {".md": "markdown"}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import TYPE_CHECKING, Any
 
-from . import errors
+from . import errors, ops
 from .autodiff.dual import jvp
 from .backends.cupy_backend import CudaBackend
 from .backends.numpy_backend import CpuBackend
@@ -63,22 +63,11 @@ from .ops.activation import (
     rms_norm,
     softmax,
 )
+from .ops.aliases import *
+from .ops.bits import *
 from .ops.calling import astype
-from .ops.choice import (
-    clip,
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    not_equal,
-    where,
-)
+from .ops.choice import *
+from .ops.closeness import *
 from .ops.contraction import dot_general, matmul, tensordot, vecdot
 from .ops.creation import (
     arange,
@@ -97,30 +86,12 @@ from .ops.creation import (
 )
 from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
-from .ops.elementwise import (
-    abs,
-    add,
-    conj,
-    cos,
-    divide,
-    exp,
-    expm1,
-    imag,
-    log,
-    log1p,
-    multiply,
-    negative,
-    pow,
-    real,
-    rsqrt,
-    sign,
-    sin,
-    sqrt,
-    subtract,
-    tanh,
-)
+from .ops.elementwise import *
+from .ops.exponential import *
+from .ops.floats import *
 from .ops.getitem import getitem
 from .ops.grids import from_dlpack, geomspace, indices, logspace, meshgrid
+from .ops.hyperbolic import *
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
 from .ops.norms import (
@@ -136,6 +107,7 @@ from .ops.ordering import (
     topk,
 )
 from .ops.padding import pad
+from .ops.powers import *
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
 from .ops.reduction import (
     all,
@@ -154,6 +126,7 @@ from .ops.reduction import (
     sum,
     sum_of_squares,
 )
+from .ops.rounding import *
 from .ops.stacking import (
     atleast_1d,
     atleast_2d,
@@ -191,6 +164,7 @@ from .ops.structural import (
     swapaxes,
     transpose,
 )
+from .ops.trigonometry import *
 from .tensor import ShapeDtype, Tensor
 
 if TYPE_CHECKING:
@@ -203,13 +177,6 @@ __array_api_version__ = "2025.12"
 
 #: None inserts an axis: ``x[:, newaxis]``.
 newaxis = None
-
-#: Names of the Rust project.
-mul = multiply
-sub = subtract
-div = divide
-neg = negative
-select = where
 
 
 def __getattr__(name: str) -> Any:
@@ -240,8 +207,6 @@ __all__ = [
     "WebGpuBackend",
     "__array_api_version__",
     "__array_namespace_info__",
-    "abs",
-    "add",
     "all",
     "any",
     "arange",
@@ -262,15 +227,12 @@ __all__ = [
     "broadcast_to",
     "can_cast",
     "can_wait",
-    "clip",
     "column_stack",
     "compare",
     "complex128",
     "complex64",
     "concat",
     "concatenate",
-    "conj",
-    "cos",
     "count_nonzero",
     "cov",
     "current_runtime",
@@ -281,8 +243,6 @@ __all__ = [
     "diag",
     "diagonal",
     "diff",
-    "div",
-    "divide",
     "dot_general",
     "dstack",
     "e",
@@ -290,11 +250,8 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
-    "equal",
     "errors",
-    "exp",
     "expand_dims",
-    "expm1",
     "eye",
     "finfo",
     "flatten",
@@ -311,11 +268,8 @@ __all__ = [
     "gather",
     "geomspace",
     "getitem",
-    "greater",
-    "greater_equal",
     "hstack",
     "iinfo",
-    "imag",
     "indices",
     "inf",
     "init_async",
@@ -326,15 +280,8 @@ __all__ = [
     "isdtype",
     "jvp",
     "layer_norm",
-    "less",
-    "less_equal",
     "linspace",
-    "log",
-    "log1p",
     "log_softmax",
-    "logical_and",
-    "logical_not",
-    "logical_or",
     "logspace",
     "logsumexp",
     "masked_log_softmax",
@@ -342,34 +289,25 @@ __all__ = [
     "matmul",
     "matrix_transpose",
     "max",
-    "maximum",
     "mean",
     "meshgrid",
     "min",
-    "minimum",
     "moveaxis",
-    "mul",
-    "multiply",
     "nan",
     "nanmax",
     "nanmean",
     "nanmin",
     "nansum",
-    "neg",
-    "negative",
     "newaxis",
     "no_grad",
     "norm",
-    "not_equal",
     "ones",
     "ones_like",
     "pad",
     "permute_dims",
     "pi",
-    "pow",
     "prod",
     "ravel",
-    "real",
     "reduce_max",
     "reduce_min",
     "reduce_prod",
@@ -381,29 +319,21 @@ __all__ = [
     "rms_norm",
     "roll",
     "rot90",
-    "rsqrt",
     "scatter_add",
     "scatter_add_slices",
     "searchsorted",
-    "select",
     "set_default_runtime",
-    "sign",
-    "sin",
     "softmax",
     "sort",
     "split",
-    "sqrt",
     "squeeze",
     "stack",
     "std",
-    "sub",
-    "subtract",
     "sum",
     "sum_of_squares",
     "swapaxes",
     "take",
     "take_along_axis",
-    "tanh",
     "tensordot",
     "tile",
     "topk",
@@ -423,7 +353,19 @@ __all__ = [
     "vector_norm",
     "vstack",
     "warmup",
-    "where",
     "zeros",
     "zeros_like",
 ]
+
+# The modules of element-wise operations name what is public themselves.
+__all__ += ops.aliases.__all__
+__all__ += ops.bits.__all__
+__all__ += ops.choice.__all__
+__all__ += ops.closeness.__all__
+__all__ += ops.elementwise.__all__
+__all__ += ops.exponential.__all__
+__all__ += ops.floats.__all__
+__all__ += ops.hyperbolic.__all__
+__all__ += ops.powers.__all__
+__all__ += ops.rounding.__all__
+__all__ += ops.trigonometry.__all__

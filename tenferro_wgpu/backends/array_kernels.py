@@ -38,6 +38,27 @@ UFUNCS: dict[str, str] = {
     "sqrt": "sqrt",
     "expm1": "expm1",
     "log1p": "log1p",
+    "cbrt": "cbrt",
+    "exp2": "exp2",
+    "log2": "log2",
+    "log10": "log10",
+    "tan": "tan",
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "sinh": "sinh",
+    "cosh": "cosh",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "floor": "floor",
+    "ceil": "ceil",
+    "round": "rint",
+    "trunc": "trunc",
+    "is_nan": "isnan",
+    "is_inf": "isinf",
+    "is_finite": "isfinite",
+    "sign_bit": "signbit",
     "conj": "conjugate",
     "add": "add",
     "sub": "subtract",
@@ -45,6 +66,21 @@ UFUNCS: dict[str, str] = {
     "div": "true_divide",
     "maximum": "maximum",
     "minimum": "minimum",
+    "fmax": "fmax",
+    "fmin": "fmin",
+    "fmod": "fmod",
+    "remainder": "remainder",
+    "atan2": "arctan2",
+    "hypot": "hypot",
+    "logaddexp": "logaddexp",
+    "copysign": "copysign",
+    "nextafter": "nextafter",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "bitwise_not": "invert",
+    "shift_left": "left_shift",
+    "shift_right": "right_shift",
     "equal": "equal",
     "not_equal": "not_equal",
     "less": "less",
@@ -95,6 +131,36 @@ def power(xp: Namespace, out: ShapeDtype, x: Array, y: Array) -> Array:
             "integers to negative integer powers are not allowed; convert with astype(...) first",
         )
     return xp.power(x, y)
+
+
+def log1p(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """log(1 + x); near 0 the real part of a complex one by the squared modulus of 1 + x, less 1.
+
+    The namespace's own takes log(abs(1 + x)), which has lost it by then.
+    """
+    result = xp.log1p(x)
+    if out.dtype.kind != "c":
+        return result
+    first, second = xp.real(x), xp.imag(x)
+    near = xp.log1p(first * (2 + first) + second * second) / 2
+    result = xp.array(result)
+    result.real[...] = xp.where(xp.abs(x) < 0.5, near, xp.real(result))
+    return result
+
+
+def sigmoid(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """1 / (1 + exp(-x)), by the exponential that cannot overflow; float16 in float32."""
+    wide = x.astype("float32") if x.dtype.itemsize == 2 else x
+    small = xp.exp(-xp.abs(wide))
+    return xp.where(wide >= 0, 1, small) / (1 + small)
+
+
+def floor_divide(xp: Namespace, out: ShapeDtype, x: Array, y: Array) -> Array:
+    """The floor of x / y; where a float is infinite x / y itself, as the Array API says."""
+    quotient = xp.floor_divide(x, y)
+    if out.dtype.kind != "f":
+        return quotient
+    return xp.where(xp.isinf(x) | xp.isinf(y), xp.true_divide(x, y), quotient)
 
 
 def select(xp: Namespace, out: ShapeDtype, condition: Array, x: Array, y: Array) -> Array:
@@ -232,6 +298,9 @@ KERNELS: dict[str, ArrayKernel] = {
     "copy": copy,
     "cast": cast,
     "pow": power,
+    "log1p": log1p,
+    "sigmoid": sigmoid,
+    "floor_divide": floor_divide,
     "select": select,
     "clip": clip,
     "reduce_sum": reduce_sum,

@@ -25,10 +25,19 @@ from ..errors import (
     RuntimeClosedError,
     ShapeError,
 )
+from ..ops.bits import (
+    bitwise_and,
+    bitwise_left_shift,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+)
 from ..ops.calling import astype, cast_to
 from ..ops.contraction import matmul
-from ..ops.elementwise import add, divide, multiply, pow, subtract
+from ..ops.elementwise import add, divide, multiply, subtract
 from ..ops.operators import Operators
+from ..ops.powers import pow
+from ..ops.rounding import floor_divide, remainder
 from ..tensor import ShapeDtype, Tensor
 from .exporting import Exporting
 from .grad_slots import Gradients
@@ -299,6 +308,27 @@ class EagerTensor(Exporting, Operators):
 
     def __ipow__(self, other: Any) -> EagerTensor:
         return self._in_place(pow, "**=", other)
+
+    def __ifloordiv__(self, other: Any) -> EagerTensor:
+        return self._in_place(floor_divide, "//=", other)
+
+    def __imod__(self, other: Any) -> EagerTensor:
+        return self._in_place(remainder, "%=", other)
+
+    def __iand__(self, other: Any) -> EagerTensor:
+        return self._in_place(bitwise_and, "&=", other)
+
+    def __ior__(self, other: Any) -> EagerTensor:
+        return self._in_place(bitwise_or, "|=", other)
+
+    def __ixor__(self, other: Any) -> EagerTensor:
+        return self._in_place(bitwise_xor, "^=", other)
+
+    def __ilshift__(self, other: Any) -> EagerTensor:
+        return self._in_place(bitwise_left_shift, "<<=", other)
+
+    def __irshift__(self, other: Any) -> EagerTensor:
+        return self._in_place(bitwise_right_shift, ">>=", other)
 
     # -- dtype and storage ------------------------------------------------------------------------
 

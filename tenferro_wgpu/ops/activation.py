@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dtypes import bool_
 from ..errors import ArgumentError, DTypeError, ShapeError
-from . import choice, views
+from . import choice, exponential, powers, views
 from . import elementwise as arithmetic
 from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis
 from .reduction import mean
@@ -76,7 +76,7 @@ def _not_zero(total: Value) -> Any:
 def _softmax(x: Value, axes: Shape) -> Any:
     if not x.size:
         return x
-    exponentials = arithmetic.exp(_shifted(x, axes))
+    exponentials = exponential.exp(_shifted(x, axes))
     total = reduced(REDUCE_SUM, exponentials, axes, keepdims=True)
     return arithmetic.divide(exponentials, _not_zero(total))
 
@@ -85,8 +85,8 @@ def _log_softmax(x: Value, axes: Shape) -> Any:
     if not x.size:
         return x
     shifted = _shifted(x, axes)
-    total = reduced(REDUCE_SUM, arithmetic.exp(shifted), axes, keepdims=True)
-    return arithmetic.subtract(shifted, arithmetic.log(_not_zero(total)))
+    total = reduced(REDUCE_SUM, exponential.exp(shifted), axes, keepdims=True)
+    return arithmetic.subtract(shifted, exponential.log(_not_zero(total)))
 
 
 def softmax(x: Any, /, axis: Any = -1) -> Any:
@@ -224,7 +224,7 @@ def layer_norm(
     place = normalize_axis("layer_norm", axis, value.ndim)
     centred = arithmetic.subtract(value, mean(value, axis=place, keepdims=True))
     variance = mean(squared_modulus(centred), axis=place, keepdims=True)
-    out = arithmetic.divide(centred, arithmetic.sqrt(arithmetic.add(variance, epsilon)))
+    out = arithmetic.divide(centred, powers.sqrt(arithmetic.add(variance, epsilon)))
     if weight is not None:
         out = arithmetic.multiply(out, _along("layer_norm", value, weight, place))
     if bias is not None:
@@ -251,7 +251,7 @@ def rms_norm(x: Any, /, weight: Any = None, *, axis: int = -1, eps: float = 1e-5
     value, result = _floats("rms_norm", x)
     place = normalize_axis("rms_norm", axis, value.ndim)
     squares = mean(squared_modulus(value), axis=place, keepdims=True)
-    out = arithmetic.divide(value, arithmetic.sqrt(arithmetic.add(squares, epsilon)))
+    out = arithmetic.divide(value, powers.sqrt(arithmetic.add(squares, epsilon)))
     if weight is not None:
         out = arithmetic.multiply(out, _along("rms_norm", value, weight, place))
     return cast_to(out, result)

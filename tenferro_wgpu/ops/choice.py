@@ -17,6 +17,12 @@ from .calling import broadcast_shapes, constants, elementwise, is_scalar, lift, 
 from .table import ANY, ORDERED, binary, row, same, to_bool, unary
 from .value import Value, apply, constant_like
 
+__all__ = [
+    "clip", "equal", "fmax", "fmin", "greater", "greater_equal", "less", "less_equal",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "not_equal",
+    "where",
+]  # fmt: skip
+
 # -- order and choice ---------------------------------------------------------------------------
 
 
@@ -54,6 +60,44 @@ minimum: Any = binary(
 
     >>> import tenferro_wgpu as tw
     >>> tw.minimum(tw.asarray([1.0, 5.0]), 2.0).tolist()
+    [1.0, 2.0]
+    """,
+)  # fmt: skip
+
+
+def _larger_rules(beats: Callable[[Any, Any], Any]) -> tuple[Any, Any]:
+    """Rules of extrema that pass NaN by: an operand that is NaN gets 0, the other one all."""
+
+    def first(g: Value, x: Value, y: Value) -> Any:
+        # x counts where it is no NaN, and is beaten neither by y nor because y is NaN.
+        wins = logical_and(equal(x, x), logical_not(beats(y, x)))
+        return _share(g, logical_and(wins, not_equal(x, y)), equal(x, y))
+
+    return first, lambda g, x, y: first(g, y, x)
+
+
+_fmax_rules = _larger_rules(lambda x, y: greater(x, y))
+_fmin_rules = _larger_rules(lambda x, y: less(x, y))
+
+fmax: Any = binary(
+    "fmax", "f", vjp=_fmax_rules, jvp=_fmax_rules, elsewhere=("biu", maximum),
+    doc="""The larger of two tensors, element by element; the other one where one is NaN.
+
+    Equal elements share the derivative, one half each; a NaN gets 0.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.fmax(tw.asarray([1.0, float("nan")]), 2.0).tolist()
+    [2.0, 2.0]
+    """,
+)  # fmt: skip
+fmin: Any = binary(
+    "fmin", "f", vjp=_fmin_rules, jvp=_fmin_rules, elsewhere=("biu", minimum),
+    doc="""The smaller of two tensors, element by element; the other one where one is NaN.
+
+    Equal elements share the derivative, one half each; a NaN gets 0.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.fmin(tw.asarray([1.0, float("nan")]), 2.0).tolist()
     [1.0, 2.0]
     """,
 )  # fmt: skip
@@ -178,9 +222,18 @@ less_equal: Any = _comparison("less_equal", ORDERED, "<=")
 greater: Any = _comparison("greater", ORDERED, ">")
 greater_equal: Any = _comparison("greater_equal", ORDERED, ">=")
 
+#: Logic takes other dtypes too: what is not 0 is true, NaN as well.
+_NUMBERS = "iufc"
+
+
+def _truth(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *operands: function(*[not_equal(x, 0) for x in operands])
+
+
 logical_and: Any = binary(
     "logical_and", "b", shape_rule=to_bool("logical_and"),
-    doc="""Logical and of two bool tensors.
+    elsewhere=(_NUMBERS, _truth(lambda x, y: logical_and(x, y))),
+    doc="""Logical and, element by element; what is not 0 counts as true.
 
     >>> import tenferro_wgpu as tw
     >>> tw.logical_and(tw.asarray([True, False]), True).tolist()
@@ -189,7 +242,8 @@ logical_and: Any = binary(
 )  # fmt: skip
 logical_or: Any = binary(
     "logical_or", "b", shape_rule=to_bool("logical_or"),
-    doc="""Logical or of two bool tensors.
+    elsewhere=(_NUMBERS, _truth(lambda x, y: logical_or(x, y))),
+    doc="""Logical or, element by element; what is not 0 counts as true.
 
     >>> import tenferro_wgpu as tw
     >>> tw.logical_or(tw.asarray([True, False]), True).tolist()
@@ -198,10 +252,30 @@ logical_or: Any = binary(
 )  # fmt: skip
 logical_not: Any = unary(
     "logical_not", "b", shape_rule=to_bool("logical_not"),
-    doc="""Logical not of a bool tensor.
+    elsewhere=(_NUMBERS, lambda x: equal(x, 0)),
+    doc="""Logical not, element by element; what is not 0 counts as true.
 
     >>> import tenferro_wgpu as tw
     >>> tw.logical_not(tw.asarray([True, False])).tolist()
     [False, True]
     """,
 )  # fmt: skip
+
+
+def logical_xor(x: Any, y: Any, /) -> Any:
+    """Logical exclusive or, element by element; what is not 0 counts as true.
+
+    Takes any dtypes whose shapes broadcast.
+
+    Raises:
+        DTypeError: for ndarrays and lists.
+        ShapeError: if the shapes do not broadcast.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.logical_xor(tw.asarray([True, False]), True).tolist()
+    [False, True]
+    """
+    first, second = promote("logical_xor", (x, y))
+    if first.dtype.kind != "b":
+        first, second = not_equal(first, 0), not_equal(second, 0)
+    return not_equal(first, second)

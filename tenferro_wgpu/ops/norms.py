@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dtypes import real_dtype
 from ..errors import ArgumentError
-from . import choice, views
+from . import choice, exponential, powers, views
 from . import elementwise as arithmetic
 from .calling import cast_to, lift, normalize_axes
 from .reduction_operands import as_real, count_along, inexact, ordered, reduced, squared_modulus
@@ -27,7 +27,7 @@ __all__ = ["logsumexp", "norm", "vector_norm"]
 def root(squares: Value) -> Any:
     """Square root with the derivative 0 at 0, where a norm has no slope of one direction."""
     at_zero = choice.equal(squares, 0)
-    root = arithmetic.sqrt(choice.where(at_zero, constant_like(squares, 1, shape=()), squares))
+    root = powers.sqrt(choice.where(at_zero, constant_like(squares, 1, shape=()), squares))
     return choice.where(at_zero, constant_like(squares, 0, shape=()), root)
 
 
@@ -58,10 +58,10 @@ def logsumexp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
         choice.equal(arithmetic.abs(shift), np.inf), constant_like(shift, 0, shape=()), shift
     )
     total = reduced(
-        REDUCE_SUM, arithmetic.exp(arithmetic.subtract(value, shift)), axes, keepdims=True
+        REDUCE_SUM, exponential.exp(arithmetic.subtract(value, shift)), axes, keepdims=True
     )
     empty = choice.equal(total, 0)
-    log = arithmetic.log(choice.where(empty, constant_like(total, 1, shape=()), total))
+    log = exponential.log(choice.where(empty, constant_like(total, 1, shape=()), total))
     out = choice.where(empty, constant_like(total, -np.inf, shape=()), arithmetic.add(log, shift))
     if not keepdims:
         out = views.reshaped(out, tuple(n for at, n in enumerate(value.shape) if at not in axes))
@@ -136,7 +136,7 @@ def _vector_norm(op: str, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 def _power(x: Value, exponent: float) -> Any:
     """x**exponent for x >= 0; to a positive exponent with the derivative 0 at 0."""
     if exponent < 0:
-        return arithmetic.pow(x, exponent)
+        return powers.pow(x, exponent)
     at_zero = choice.equal(x, 0)
-    power = arithmetic.pow(choice.where(at_zero, constant_like(x, 1, shape=()), x), exponent)
+    power = powers.pow(choice.where(at_zero, constant_like(x, 1, shape=()), x), exponent)
     return choice.where(at_zero, constant_like(x, 0, shape=()), power)

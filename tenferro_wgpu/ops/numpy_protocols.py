@@ -14,55 +14,64 @@ import numpy as np
 
 from ..errors import DTypeError
 from . import (
+    bits,
     calling,
     choice,
+    closeness,
     contraction,
     creation,
     diagonals,
     elementwise,
+    exponential,
+    floats,
+    hyperbolic,
     indexing,
     joining,
     ordering,
     padding,
+    powers,
     rearranging,
     reduction,
+    rounding,
     stacking,
     statistics,
     structural,
+    trigonometry,
 )
 
 __all__ = ["NumpyProtocols"]
 
-UFUNCS: dict[str, Callable[..., Any]] = {
+#: NumPy's universal functions under their own names, where ours has another or takes options.
+_RENAMED: dict[str, Callable[..., Any]] = {
     "absolute": elementwise.abs,
-    "add": elementwise.add,
+    "arccos": trigonometry.acos,
+    "arccosh": hyperbolic.acosh,
+    "arcsin": trigonometry.asin,
+    "arcsinh": hyperbolic.asinh,
+    "arctan": trigonometry.atan,
+    "arctan2": trigonometry.atan2,
+    "arctanh": hyperbolic.atanh,
     "conjugate": elementwise.conj,
-    "cos": elementwise.cos,
-    "divide": elementwise.divide,
-    "equal": choice.equal,
-    "exp": elementwise.exp,
-    "expm1": elementwise.expm1,
-    "greater": choice.greater,
-    "greater_equal": choice.greater_equal,
-    "less": choice.less,
-    "less_equal": choice.less_equal,
-    "log": elementwise.log,
-    "log1p": elementwise.log1p,
-    "logical_and": choice.logical_and,
-    "logical_not": choice.logical_not,
-    "logical_or": choice.logical_or,
+    "degrees": trigonometry.rad2deg,
+    "invert": bits.bitwise_not,
+    "left_shift": bits.bitwise_left_shift,
     "matmul": contraction.matmul,
-    "maximum": choice.maximum,
-    "minimum": choice.minimum,
-    "multiply": elementwise.multiply,
-    "negative": elementwise.negative,
-    "not_equal": choice.not_equal,
-    "power": elementwise.pow,
-    "sign": elementwise.sign,
-    "sin": elementwise.sin,
-    "sqrt": elementwise.sqrt,
-    "subtract": elementwise.subtract,
-    "tanh": elementwise.tanh,
+    "power": powers.pow,
+    "radians": trigonometry.deg2rad,
+    "right_shift": bits.bitwise_right_shift,
+    "rint": rounding.round,
+}
+_MODULES = (
+    bits, choice, elementwise, exponential, floats, hyperbolic, powers, rounding, trigonometry,
+)  # fmt: skip
+UFUNCS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(module, name)
+        for module in _MODULES
+        for name in module.__all__
+        if isinstance(getattr(np, name, None), np.ufunc) and getattr(np, name).__name__ == name
+    },
+    **_RENAMED,
 }
 
 
@@ -107,10 +116,12 @@ class Counterpart:
 _REDUCTION = "a axis dtype out keepdims initial where"
 _EXTREMUM = "a axis out keepdims initial where"
 _JOINING = "arrays axis out dtype casting"
+_CLOSE = "rtol atol equal_nan"
 _LIKE = "dtype order subok shape"
 
 FUNCTIONS: dict[str, Counterpart] = {
     "all": Counterpart(reduction.all, 1, "a axis out keepdims where"),
+    "allclose": Counterpart(closeness.allclose, 2, f"a b {_CLOSE}"),
     "amax": Counterpart(reduction.max, 1, _EXTREMUM),
     "amin": Counterpart(reduction.min, 1, _EXTREMUM),
     "argsort": Counterpart(ordering.argsort, 1, "a axis kind=stable order stable"),
@@ -118,6 +129,9 @@ FUNCTIONS: dict[str, Counterpart] = {
     "argmax": Counterpart(reduction.argmax, 1, "a axis out keepdims"),
     "argmin": Counterpart(reduction.argmin, 1, "a axis out keepdims"),
     "array_split": Counterpart(rearranging.array_split, 2, "ary indices_or_sections axis"),
+    "angle": Counterpart(trigonometry.angle, 1, "z deg"),
+    "around": Counterpart(rounding.round, 1, "a decimals out"),
+    "array_equal": Counterpart(closeness.array_equal, 2, "a1 a2 equal_nan"),
     "astype": Counterpart(calling.astype, 2, "x dtype copy"),
     "average": Counterpart(statistics.average, 1, "a axis weights returned keepdims"),
     "broadcast_to": Counterpart(structural.broadcast_to, 2, "array shape subok"),
@@ -134,9 +148,11 @@ FUNCTIONS: dict[str, Counterpart] = {
     "flip": Counterpart(structural.flip, 1, "m axis"),
     "fliplr": Counterpart(rearranging.fliplr, 1, "m"),
     "flipud": Counterpart(rearranging.flipud, 1, "m"),
+    "fix": Counterpart(rounding.trunc, 1, "x out"),
     "full_like": Counterpart(creation.full_like, 2, f"a fill_value {_LIKE}"),
     "hstack": Counterpart(stacking.hstack, 1, "tup dtype casting"),
     "imag": Counterpart(elementwise.imag, 1, "val"),
+    "isclose": Counterpart(closeness.isclose, 2, f"a b {_CLOSE}"),
     "matrix_transpose": Counterpart(structural.matrix_transpose, 1, "x"),
     "max": Counterpart(reduction.max, 1, _EXTREMUM),
     "mean": Counterpart(reduction.mean, 1, "a axis dtype out keepdims where"),
@@ -146,6 +162,7 @@ FUNCTIONS: dict[str, Counterpart] = {
     "nanmean": Counterpart(statistics.nanmean, 1, "a axis dtype out keepdims where"),
     "nanmin": Counterpart(statistics.nanmin, 1, _EXTREMUM),
     "nansum": Counterpart(statistics.nansum, 1, _REDUCTION),
+    "nan_to_num": Counterpart(floats.nan_to_num, 1, "x copy nan posinf neginf"),
     "ones_like": Counterpart(creation.ones_like, 1, f"a {_LIKE}"),
     "pad": Counterpart(padding.pad, 2, "array pad_width mode constant_values"),
     "prod": Counterpart(reduction.prod, 1, _REDUCTION),
@@ -158,6 +175,7 @@ FUNCTIONS: dict[str, Counterpart] = {
     "split": Counterpart(rearranging.split, 2, "ary indices_or_sections axis"),
     "searchsorted": Counterpart(ordering.searchsorted, 2, "a v side sorter"),
     "sort": Counterpart(ordering.sort, 1, "a axis kind=stable order stable"),
+    "round": Counterpart(rounding.round, 1, "a decimals out"),
     "squeeze": Counterpart(structural.squeeze, 1, "a axis"),
     "stack": Counterpart(joining.stack, 1, _JOINING),
     "std": Counterpart(statistics.std, 1, "a axis dtype out ddof keepdims where mean correction"),

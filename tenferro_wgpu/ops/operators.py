@@ -7,26 +7,36 @@ function itself, so both have one signature and one documentation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from . import (
     activation,
+    aliases,
+    bits,
     choice,
+    closeness,
     contraction,
     diagonals,
+    exponential,
+    floats,
+    hyperbolic,
     indexing,
     joining,
     norms,
     ordering,
     padding,
+    powers,
     rearranging,
     reduction,
+    rounding,
     stacking,
     statistics,
     structural,
+    trigonometry,
 )
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
@@ -90,14 +100,6 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return method
 
 
-def _exclusive_or(x: Any, y: Any) -> Any:
-    for operand in (x, y):
-        dtype = operand.dtype if isinstance(operand, Value) else np.asarray(operand).dtype
-        if dtype.kind != "b":
-            raise DTypeError("logical_xor", f"{dtype} operands are not supported", (dtype,))
-    return choice.not_equal(x, y)
-
-
 class Operators(NumpyProtocols, Value):
     """A value with Python's operators and the public operations as methods."""
 
@@ -113,16 +115,26 @@ class Operators(NumpyProtocols, Value):
     __rmul__ = _reflected(arithmetic.multiply)
     __truediv__ = _forward(arithmetic.divide)
     __rtruediv__ = _reflected(arithmetic.divide)
-    __pow__ = _forward(arithmetic.pow)
-    __rpow__ = _reflected(arithmetic.pow)
+    __floordiv__ = _forward(rounding.floor_divide)
+    __rfloordiv__ = _reflected(rounding.floor_divide)
+    __mod__ = _forward(rounding.remainder)
+    __rmod__ = _reflected(rounding.remainder)
+    __divmod__ = _forward(rounding.divmod)
+    __rdivmod__ = _reflected(rounding.divmod)
+    __pow__ = _forward(powers.pow)
+    __rpow__ = _reflected(powers.pow)
     __matmul__ = _forward(contraction.matmul)
     __rmatmul__ = _reflected(contraction.matmul)
-    __and__ = _forward(choice.logical_and)
-    __rand__ = _reflected(choice.logical_and)
-    __or__ = _forward(choice.logical_or)
-    __ror__ = _reflected(choice.logical_or)
-    __xor__ = _forward(_exclusive_or)
-    __rxor__ = _reflected(_exclusive_or)
+    __and__ = _forward(bits.bitwise_and)
+    __rand__ = _reflected(bits.bitwise_and)
+    __or__ = _forward(bits.bitwise_or)
+    __ror__ = _reflected(bits.bitwise_or)
+    __xor__ = _forward(bits.bitwise_xor)
+    __rxor__ = _reflected(bits.bitwise_xor)
+    __lshift__ = _forward(bits.bitwise_left_shift)
+    __rlshift__ = _reflected(bits.bitwise_left_shift)
+    __rshift__ = _forward(bits.bitwise_right_shift)
+    __rrshift__ = _reflected(bits.bitwise_right_shift)
     __eq__ = _forward(choice.equal)
     __ne__ = _forward(choice.not_equal)
     __lt__ = _forward(choice.less)
@@ -140,7 +152,19 @@ class Operators(NumpyProtocols, Value):
         return arithmetic.abs(self)
 
     def __invert__(self) -> Any:
-        return choice.logical_not(self)
+        return bits.bitwise_not(self)
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return rounding.round(self, 0 if ndigits is None else ndigits)
+
+    def __floor__(self) -> Any:
+        return rounding.floor(self)
+
+    def __ceil__(self) -> Any:
+        return rounding.ceil(self)
+
+    def __trunc__(self) -> Any:
+        return rounding.trunc(self)
 
     def __getitem__(self, key: Any) -> Any:
         return getitem(self, key)
@@ -212,13 +236,7 @@ _REDUCING = (reduction, norms, statistics, activation)
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        arithmetic.add, arithmetic.subtract, arithmetic.multiply, arithmetic.divide,
-        arithmetic.negative, arithmetic.pow, arithmetic.abs, arithmetic.sign, arithmetic.exp,
-        arithmetic.log, arithmetic.sin, arithmetic.cos, arithmetic.tanh, arithmetic.sqrt,
-        arithmetic.rsqrt, arithmetic.expm1, arithmetic.log1p, arithmetic.conj,
-        choice.maximum, choice.minimum, choice.clip, choice.where, choice.equal,
-        choice.not_equal, choice.less, choice.less_equal, choice.greater, choice.greater_equal,
-        choice.logical_and, choice.logical_or, choice.logical_not, compare, astype,
+        compare, astype,
         *(getattr(module, name) for module in _REDUCING for name in module.__all__),
         structural.ravel, structural.flatten,
         structural.permute_dims, structural.matrix_transpose, structural.swapaxes,
@@ -237,17 +255,19 @@ METHODS: dict[str, Callable[..., Any]] = {
     )
 }  # fmt: skip
 
-METHODS["negative"] = arithmetic.negative
-
-#: The Rust project's names.
-ALIASES = {
-    "mul": arithmetic.multiply,
-    "sub": arithmetic.subtract,
-    "div": arithmetic.divide,
-    "neg": arithmetic.negative,
-    "select": choice.where,
-}
-METHODS.update(ALIASES)
+#: Modules that name their public functions themselves; all of these take a tensor first.
+_MODULES: tuple[ModuleType, ...] = (
+    aliases, arithmetic, bits, choice, closeness, exponential, floats, hyperbolic, powers,
+    rounding, trigonometry,
+)  # fmt: skip
+#: The parts of complex numbers are properties.
+_PROPERTIES = frozenset({"real", "imag"})
+METHODS.update(
+    (name, getattr(module, name))
+    for module in _MODULES
+    for name in module.__all__
+    if name not in _PROPERTIES
+)
 
 for _name, _function in METHODS.items():
     setattr(Operators, _name, _function)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..dtypes import bool_
 from ..tensor import ShapeDtype
-from .calling import broadcast_shapes, elementwise
+from .calling import broadcast_shapes, elementwise, lift, promote
 from .primitive import Primitive
 from .value import NO_PARAMS, Value
 
@@ -18,6 +18,13 @@ NUMERIC = "iufc"
 ORDERED = "biuf"
 FLOATING = "fc"
 ANY = "biufc"
+REAL_NUMBERS = "iuf"
+REAL_FLOATING = "f"
+INTEGERS = "iu"
+#: Kinds that another function answers, and that function: the primitive never sees them.
+Elsewhere = tuple[str, Callable[..., Any]]
+
+NOWHERE: Elsewhere = ("", lambda *operands: None)
 
 #: name -> primitive, for the tests that run every row.
 TABLE: dict[str, Primitive] = {}
@@ -66,12 +73,16 @@ _DTYPES = {
     FLOATING: ("floats or complex numbers, integers as the default float", ""),
     ANY: ("any dtype", ""),
     "b": ("bools", "integers, floats and complex numbers"),
+    REAL_FLOATING: ("floats, integers as the default float", "complex numbers"),
+    REAL_NUMBERS: ("integers or floats", "bools and complex numbers"),
+    INTEGERS: ("integers", "bools, floats and complex numbers"),
+    "biu": ("bools or integers", "floats and complex numbers"),
 }
 
 
 def _documented(doc: str, arguments: Sequence[str], kinds: str) -> str:
     """`doc` with what follows from the kinds and the number of operands, before its example."""
-    takes, refuses = _DTYPES[kinds]
+    takes, refuses = _DTYPES["".join(kind for kind in ANY if kind in kinds)]
     several = len(arguments) > 1
     what = "tensors or scalars whose shapes broadcast" if several else "a tensor of any shape"
     also = f", and for {refuses}" if refuses else ""
@@ -105,17 +116,24 @@ def unary(
     vjp: Any = None,
     jvp: Any = None,
     shape_rule: Callable[..., ShapeDtype] | None = None,
+    public_name: str = "",
+    elsewhere: Elsewhere = NOWHERE,
     doc: str,
 ) -> Any:
     """A row with one operand and the public function that calls it."""
     primitive = row(name, ("x",), shape_rule or same(name), vjp, jvp)
+    others, answer = elsewhere
 
     def function(x: Any, /) -> Any:
         if isinstance(x, Value) and x.dtype.kind in kinds:  # spares `elementwise` its loops
             return x.interpreter.bind(primitive, (x,), NO_PARAMS)[0]
+        if others:
+            x = lift(name, x)
+            if x.dtype.kind in others:
+                return answer(x)
         return elementwise(primitive, (x,), kinds)
 
-    return _finish(function, name, primitive, doc, ("x",), kinds)
+    return _finish(function, public_name or name, primitive, doc, ("x",), kinds + others)
 
 
 def binary(
@@ -126,10 +144,12 @@ def binary(
     jvp: Any = None,
     shape_rule: Callable[..., ShapeDtype] | None = None,
     public_name: str = "",
+    elsewhere: Elsewhere = NOWHERE,
     doc: str,
 ) -> Any:
     """A row with two broadcasting operands and the public function that calls it."""
     primitive = row(name, ("x", "y"), shape_rule or same(name), vjp, jvp)
+    others, answer = elsewhere
 
     def function(x: Any, y: Any, /) -> Any:
         if isinstance(x, Value) and isinstance(y, Value):
@@ -138,6 +158,10 @@ def binary(
             dtype = x.dtype
             if y.interpreter is interpreter and y.dtype is dtype and dtype.kind in kinds:
                 return interpreter.bind(primitive, (x, y), NO_PARAMS)[0]
+        if others:
+            x, y = promote(name, (x, y))
+            if x.dtype.kind in others:
+                return answer(x, y)
         return elementwise(primitive, (x, y), kinds)
 
-    return _finish(function, public_name or name, primitive, doc, ("x", "y"), kinds)
+    return _finish(function, public_name or name, primitive, doc, ("x", "y"), kinds + others)

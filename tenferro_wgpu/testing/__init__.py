@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 import tenferro_wgpu as tw
 
 from ..backends.protocol import Backend
 from ..errors import UnsupportedOperationError
-from .operations import BINARY, REDUCTIONS, UNARY, Case, check
+from .operations import BINARY, REDUCTIONS, UNARY, Case, check, operands
 from .values import LAYOUTS, matrix, pairs, vector
 
 __all__ = ["BackendReport", "check_backend"]
@@ -68,11 +71,12 @@ def _try(
     runtime: tw.EagerRuntime,
     what: str,
     case: Case,
-    arrays: tuple[object, ...],
+    arrays: tuple[np.ndarray[Any, Any], ...],
     layout: str,
     **options: object,
 ) -> None:
     on_host, on_device = LAYOUTS[layout or "contiguous"]
+    arrays = operands(case, *arrays)
     try:
         tensors = [on_device(runtime.constant_from(array)) for array in arrays]
         got = case.ours(*tensors, **options).numpy()

@@ -5,79 +5,119 @@ Used by the tests and by `check_backend`; it knows public functions only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import tenferro_wgpu as tw
 
-from .values import ALL, FLOATS, NUMBERS
+from .cases import Case, assert_close, check, operands, reference
+from .functions import BINARY as FUNCTIONS_OF_TWO
+from .functions import UNARY as FUNCTIONS_OF_ONE
+from .values import ALL, COMPLEX, EVERY, FLOATS, REALS, SIGNED, UNSIGNED
 
-__all__ = ["BINARY", "REDUCTIONS", "UNARY", "Case", "assert_close", "check", "reference"]
+__all__ = [
+    "BINARY", "REDUCTIONS", "UNARY", "Case", "assert_close", "check", "floor_quotient", "operands",
+    "reference",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
-
-@dataclass(frozen=True)
-class Case:
-    """One operation: ours, NumPy's, the dtypes it takes and how far results may differ.
-
-    `ulps` bounds the distance to the reference in units of the last place: 0 means the same
-    bits (any NaN equals any NaN).  The reference of float32 is evaluated in float64.
-    """
-
-    ours: Callable[..., Any]
-    reference: Callable[..., Any]
-    dtypes: tuple[str, ...]
-    ulps: float = 0
-    #: Whether the sign of a zero result is the platform's choice in NumPy too.
-    any_zero: bool = False
+INTEGERS = SIGNED + UNSIGNED
+NUMBERS = (*REALS, *INTEGERS, *COMPLEX)
+ORDERED = ("bool", *INTEGERS, *REALS)
+BITS = ("bool", *INTEGERS)
+#: Rounding is never NumPy's own for complex numbers: products and quotients have several.
+_NORMWISE: dict[str, Any] = {"ulps": 8, "native": True}
 
 
-def _sign(x: Array) -> Array:
-    result: Array = np.sign(x)
+def _exponents(x: Array, y: Array) -> tuple[Array, Array]:
+    """Integers have no negative powers."""
+    return (x, np.abs(y % 70)) if y.dtype.kind in "iu" else (x, y)
+
+
+def _whole(x: Array) -> Array:
+    result: Array = x
     return result
 
 
-def _rsqrt(x: Array) -> Array:
-    result: Array = 1 / np.sqrt(x)
+def _is_negative(x: Array) -> Array:
+    result: Array = x < 0 if x.dtype.kind in "iub" else np.signbit(x)
+    return result
+
+
+def floor_quotient(x: Array, y: Array) -> Array:
+    """NumPy's, but x / y where an operand is infinite, as the Array API says."""
+    quotient: Array = np.floor_divide(x, y)
+    if x.dtype.kind != "f":
+        return quotient
+    infinite = np.isinf(x) | np.isinf(y)
+    result: Array = np.where(infinite, np.true_divide(x, y), quotient)
+    return result
+
+
+def _nearest(x: Array) -> Array:
+    result: Array = np.rint(x) if x.dtype.kind == "f" else x
     return result
 
 
 UNARY = {
     "negative": Case(tw.negative, np.negative, NUMBERS),
-    "abs": Case(tw.abs, np.abs, NUMBERS),
-    "sign": Case(tw.sign, _sign, NUMBERS),
-    "sqrt": Case(tw.sqrt, np.sqrt, FLOATS),
-    "rsqrt": Case(tw.rsqrt, _rsqrt, FLOATS, ulps=4),
-    "exp": Case(tw.exp, np.exp, FLOATS, ulps=4),
-    "expm1": Case(tw.expm1, np.expm1, FLOATS, ulps=4),
-    "log": Case(tw.log, np.log, FLOATS, ulps=4),
-    "log1p": Case(tw.log1p, np.log1p, FLOATS, ulps=4),
-    "sin": Case(tw.sin, np.sin, FLOATS, ulps=4),
-    "cos": Case(tw.cos, np.cos, FLOATS, ulps=4),
-    "tanh": Case(tw.tanh, np.tanh, FLOATS, ulps=4),
-    "logical_not": Case(tw.logical_not, np.logical_not, ("bool",)),
+    "positive": Case(tw.positive, np.positive, NUMBERS),
+    "abs": Case(tw.abs, np.abs, (*REALS, *INTEGERS)),
+    "abs, complex": Case(tw.abs, np.abs, COMPLEX, ulps=4),
+    "sign": Case(tw.sign, np.sign, (*REALS, *INTEGERS)),
+    "sign, complex": Case(tw.sign, np.sign, COMPLEX, ulps=8),
+    "square": Case(tw.square, np.square, (*REALS, *INTEGERS)),
+    "square, complex": Case(tw.square, lambda x: x * x, COMPLEX, **_NORMWISE),
+    "reciprocal": Case(tw.reciprocal, lambda x: 1 / x, REALS),
+    "floor": Case(tw.floor, np.floor, ORDERED),
+    "ceil": Case(tw.ceil, np.ceil, ORDERED),
+    "trunc": Case(tw.trunc, np.trunc, ORDERED),
+    "round": Case(tw.round, _nearest, ORDERED),
+    "isnan": Case(tw.isnan, np.isnan, EVERY),
+    "isinf": Case(tw.isinf, np.isinf, EVERY),
+    "isfinite": Case(tw.isfinite, np.isfinite, EVERY),
+    "signbit": Case(tw.signbit, _is_negative, ORDERED),
+    "nan_to_num": Case(tw.nan_to_num, np.nan_to_num, EVERY),
+    "bitwise_not": Case(tw.bitwise_not, np.bitwise_not, BITS),
+    "logical_not": Case(tw.logical_not, np.logical_not, EVERY),
+    **FUNCTIONS_OF_ONE,
 }
 
 BINARY = {
     "add": Case(tw.add, np.add, NUMBERS),
     "subtract": Case(tw.subtract, np.subtract, NUMBERS),
-    "multiply": Case(tw.multiply, np.multiply, NUMBERS),
-    "divide": Case(tw.divide, np.divide, FLOATS),
-    "pow": Case(tw.pow, np.power, FLOATS, ulps=4),
-    "maximum": Case(tw.maximum, np.maximum, ALL, any_zero=True),
-    "minimum": Case(tw.minimum, np.minimum, ALL, any_zero=True),
-    "equal": Case(tw.equal, np.equal, ALL),
-    "not_equal": Case(tw.not_equal, np.not_equal, ALL),
-    "less": Case(tw.less, np.less, ALL),
-    "less_equal": Case(tw.less_equal, np.less_equal, ALL),
-    "greater": Case(tw.greater, np.greater, ALL),
-    "greater_equal": Case(tw.greater_equal, np.greater_equal, ALL),
-    "logical_and": Case(tw.logical_and, np.logical_and, ("bool",)),
-    "logical_or": Case(tw.logical_or, np.logical_or, ("bool",)),
+    "multiply": Case(tw.multiply, np.multiply, (*REALS, *INTEGERS)),
+    "multiply, complex": Case(tw.multiply, np.multiply, COMPLEX, **_NORMWISE),
+    "divide": Case(tw.divide, np.divide, REALS),
+    "divide, complex": Case(tw.divide, np.divide, COMPLEX, **_NORMWISE),
+    "pow, integers": Case(tw.pow, np.power, INTEGERS, domain=_exponents),
+    "floor_divide": Case(tw.floor_divide, floor_quotient, (*INTEGERS, *REALS)),
+    "remainder": Case(tw.remainder, np.remainder, (*INTEGERS, *REALS)),
+    "fmod": Case(tw.fmod, np.fmod, (*INTEGERS, *REALS)),
+    "maximum": Case(tw.maximum, np.maximum, ORDERED, any_zero=True),
+    "minimum": Case(tw.minimum, np.minimum, ORDERED, any_zero=True),
+    "fmax": Case(tw.fmax, np.fmax, ORDERED, any_zero=True),
+    "fmin": Case(tw.fmin, np.fmin, ORDERED, any_zero=True),
+    "copysign": Case(tw.copysign, np.copysign, REALS),
+    "nextafter": Case(tw.nextafter, np.nextafter, REALS, any_zero=True),
+    "equal": Case(tw.equal, np.equal, EVERY),
+    "not_equal": Case(tw.not_equal, np.not_equal, EVERY),
+    "less": Case(tw.less, np.less, ORDERED),
+    "less_equal": Case(tw.less_equal, np.less_equal, ORDERED),
+    "greater": Case(tw.greater, np.greater, ORDERED),
+    "greater_equal": Case(tw.greater_equal, np.greater_equal, ORDERED),
+    "isclose": Case(tw.isclose, np.isclose, EVERY),
+    "logical_and": Case(tw.logical_and, np.logical_and, EVERY),
+    "logical_or": Case(tw.logical_or, np.logical_or, EVERY),
+    "logical_xor": Case(tw.logical_xor, np.logical_xor, EVERY),
+    "bitwise_and": Case(tw.bitwise_and, np.bitwise_and, BITS),
+    "bitwise_or": Case(tw.bitwise_or, np.bitwise_or, BITS),
+    "bitwise_xor": Case(tw.bitwise_xor, np.bitwise_xor, BITS),
+    "bitwise_left_shift": Case(tw.bitwise_left_shift, np.left_shift, INTEGERS),
+    "bitwise_right_shift": Case(tw.bitwise_right_shift, np.right_shift, INTEGERS),
+    **FUNCTIONS_OF_TWO,
 }
 
 #: Reductions: reference with axis=, run over several axes of several layouts.
@@ -88,63 +128,3 @@ REDUCTIONS = {
     "min": Case(tw.min, np.min, ALL, any_zero=True),
     "mean": Case(tw.mean, np.mean, FLOATS, ulps=16),
 }
-
-
-def assert_close(
-    got: Array,
-    want: Array,
-    ulps: float,
-    what: str = "",
-    *,
-    any_zero: bool = False,
-    may_flush: bool = False,
-) -> None:
-    """Same dtype and shape, and equal within `ulps`; NaN equals NaN, zeros keep their sign.
-
-    `may_flush` accepts 0 for a subnormal float32 on an adapter whose hardware flushes.
-    """
-    want = np.asarray(want)
-    assert got.dtype == want.dtype, f"{what}: dtype {got.dtype}, expected {want.dtype}"
-    assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
-    if got.dtype.kind != "f":
-        np.testing.assert_array_equal(got, want, err_msg=what)
-        return
-    limits = np.finfo(got.dtype)
-    with np.errstate(all="ignore"):
-        nan = np.isnan(want)
-        same = (got == want) | (nan & np.isnan(got))
-        if ulps == 0 and not any_zero:
-            same &= nan | (np.signbit(got) == np.signbit(want))
-        elif ulps:
-            finite = np.isfinite(want) & np.isfinite(got)
-            same |= finite & (np.abs(got - want) <= ulps * np.spacing(np.abs(want)))
-            # A result just past the largest number may round either way.
-            same |= (np.abs(want) >= limits.max) & (np.abs(got) >= limits.max * (1 - ulps * 2e-7))
-        if may_flush and got.dtype == np.float32:
-            same |= (got == 0) & (np.abs(want) <= limits.tiny)
-    bad = np.flatnonzero(~same)
-    assert bad.size == 0, (
-        f"{what}: {bad.size} of {same.size} differ; first at {bad[0]}: "
-        f"got {got.ravel()[bad[0]]!r}, expected {want.ravel()[bad[0]]!r}"
-    )
-
-
-def check(adapter: str, case: Case, got: Array, *arrays: Array, **options: Any) -> None:
-    """Compare a result of `case` on an adapter with NumPy's on the same host arrays."""
-    assert_close(
-        got,
-        reference(case, *arrays, **options),
-        case.ulps,
-        f"{case.ours.__name__} {arrays[0].dtype} {options or ''}",
-        any_zero=case.any_zero,
-        may_flush=adapter == "swiftshader",
-    )
-
-
-def reference(case: Case, *arrays: Array, **options: Any) -> Array:
-    """NumPy's result; float32 transcendental functions are evaluated in float64 and rounded."""
-    with np.errstate(all="ignore"):
-        if case.ulps and arrays[0].dtype == np.float32:
-            wide = case.reference(*(a.astype(np.float64) for a in arrays), **options)
-            return np.asarray(wide).astype(np.float32)
-        return np.asarray(case.reference(*arrays, **options))

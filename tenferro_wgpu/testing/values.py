@@ -19,6 +19,12 @@ FLOATS = ("float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NUMBERS = FLOATS + INTEGERS
 ALL = (*NUMBERS, "bool")
+#: All dtypes of the library, by kind.
+REALS = ("float16", *FLOATS)
+COMPLEX = ("complex64", "complex128")
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+EVERY = ("bool", *SIGNED, *UNSIGNED, *REALS, *COMPLEX)
 
 _SPECIAL_FLOATS = [
     0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -2.5, 0.1, -0.7, 10.0, -10.0,
@@ -26,6 +32,8 @@ _SPECIAL_FLOATS = [
     1e30, -1e30, 3.14159265, 1.5707963, -6.2831853, 1e5, 2147483648.0,
     np.inf, -np.inf, np.nan,
 ]  # fmt: skip
+#: Parts of complex numbers, each met with each.
+_SPECIAL_PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3e4, 1e-4, np.inf, -np.inf, np.nan]
 _SPECIAL_INTEGERS = [0, 1, 2, 3, 5, 7, 10, 31, 100, 46341, 65536, 2**31 - 1]
 
 
@@ -34,15 +42,26 @@ def special(dtype: str) -> Array:
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return np.array([False, True, True, False])
+    if kind.kind == "c":
+        parts = np.array(_SPECIAL_PARTS)
+        return _joined(np.repeat(parts, len(parts)), np.tile(parts, len(parts)), kind)
     if kind.kind == "f":
         floats = np.finfo(kind)
         edges = [floats.max, floats.min, floats.tiny, floats.eps, 1 + floats.eps, 1 - floats.epsneg]
-        return np.array(_SPECIAL_FLOATS + edges).astype(kind)
+        with np.errstate(over="ignore"):
+            return np.array(_SPECIAL_FLOATS + edges).astype(kind)
     limits = np.iinfo(kind)
     values = [v for v in _SPECIAL_INTEGERS if v <= limits.max] + [limits.max, limits.max - 1]
     if limits.min < 0:
         values += [-v for v in values] + [limits.min, limits.min + 1]
     return np.array(values, kind)
+
+
+def _joined(first: Array, second: Array, kind: np.dtype[Any]) -> Array:
+    """Complex numbers of two parts, put together without arithmetic."""
+    result = np.empty(first.shape, kind)
+    result.real, result.imag = first, second
+    return result
 
 
 def random(dtype: str, count: int, seed: int = 0) -> Array:
@@ -51,6 +70,9 @@ def random(dtype: str, count: int, seed: int = 0) -> Array:
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return rng.integers(0, 2, count).astype(bool)
+    if kind.kind == "c":
+        first, second = rng.standard_normal((2, count)) * 3
+        return _joined(first, second, kind)
     if kind.kind == "f":
         return (rng.standard_normal(count) * 3).astype(kind)
     limits = np.iinfo(kind)
@@ -65,6 +87,8 @@ def vector(dtype: str) -> Array:
 def pairs(dtype: str) -> tuple[Array, Array]:
     """Every special value against every other, followed by random pairs."""
     values = special(dtype)
+    if values.dtype.kind == "c":
+        values = values[::5]  # 121 squared are more than a software GPU likes
     first = np.concatenate([np.repeat(values, len(values)), random(dtype, 50, 1)])
     second = np.concatenate([np.tile(values, len(values)), random(dtype, 50, 2)])
     return first, second

@@ -16,6 +16,7 @@ import numpy as np
 import tenferro_wgpu as tw
 
 from . import (
+    derivatives_elementwise,
     derivatives_ordering,
     derivatives_reductions,
     derivatives_structural,
@@ -232,3 +233,4 @@ for _family in (derivatives_structural, derivatives_reductions):
     for _name, _function, _inputs in _family.CASES:
         case(_name, _function, *_inputs)
 CASES += [DerivativeCase(*each) for each in derivatives_ordering.CASES]
+CASES += [DerivativeCase(*each) for each in derivatives_elementwise.CASES]

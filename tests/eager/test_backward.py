@@ -71,7 +71,7 @@ def test_failing_backward_changes_no_gradient(rt, monkeypatch):
     (x * x).sum().backward()
     y = tw.exp(x) * x
     loss = tw.sin(y).sum()
-    from tenferro_wgpu.ops.elementwise import exp
+    from tenferro_wgpu.ops.exponential import exp
 
     rule = exp.primitive.vjp[0]
 

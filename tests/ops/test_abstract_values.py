@@ -69,28 +69,27 @@ def of(dtype: np.dtype[Any], *shape: int) -> tuple[tuple[int, ...], np.dtype[Any
 
 
 UNARY = [
-    "neg",
-    "abs",
-    "sign",
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tanh",
-    "sqrt",
-    "rsqrt",
-    "expm1",
-    "log1p",
-    "conj",
-    "copy",
-]
-BINARY = ["add", "sub", "mul", "div", "pow", "maximum", "minimum"]
+    "neg", "abs", "sign", "exp", "log", "sin", "cos", "tanh", "sqrt", "rsqrt", "expm1", "log1p",
+    "exp2", "log2", "log10", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
+    "atanh", "conj", "copy",
+]  # fmt: skip
+REAL_UNARY = ["cbrt", "sigmoid", "floor", "ceil", "round", "trunc"]
+BINARY = [
+    "add", "sub", "mul", "div", "pow", "maximum", "minimum", "fmax", "fmin", "floor_divide",
+    "remainder", "fmod", "atan2", "hypot", "logaddexp", "copysign", "nextafter",
+]  # fmt: skip
+BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right"]
 COMPARISONS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 COMPLEX_BINARY = ["add", "sub", "mul", "div", "pow"]
 
 ROWS = [
     *(Row(name, (real(3, 4),), (3, 4)) for name in UNARY),
     *(Row(name, (of(C128, 3, 4),), (3, 4), C128) for name in UNARY if name != "abs"),
+    *(Row(name, (real(3, 4),), (3, 4)) for name in REAL_UNARY),
+    *(Row(name, (of(C128, 3),), (3,), BOOL) for name in ("is_nan", "is_inf", "is_finite")),
+    Row("sign_bit", (real(3),), (3,), BOOL),
+    *(Row(name, (of(I64, 3, 1), of(I64, 4)), (3, 4), I64) for name in BITS),
+    Row("bitwise_not", (of(I64, 3),), (3,), I64),
     Row("abs", (of(C128, 3),), (3,)),
     Row("real", (of(C128, 3),), (3,)),
     Row("imag", (of(C128, 3),), (3,)),

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cases.operations import BINARY, REDUCTIONS, UNARY, Case
+from cases import pending
+from cases.operations import BINARY, REDUCTIONS, UNARY, Case, reference
 
 import tenferro_wgpu as tw
 
@@ -41,6 +42,7 @@ class Call:
     options: dict[str, Any] = field(default_factory=dict)
     ulps: float = 0
     any_zero: bool = False
+    absolute: float = 0
     #: Whether NumPy leaves the values to the processor.
     undefined: bool = False
 
@@ -98,35 +100,39 @@ def maker(name: str) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
 # -- element by element -------------------------------------------------------------------------
 
 
-def _wide(case: Case, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
-    """float32 transcendental functions are judged by NumPy's in float64, rounded."""
-    if case.ulps and arrays[0].dtype == np.float32:
-        wide = case.reference(*(array.astype(np.float64) for array in arrays))
-        return np.asarray(wide).astype(np.float32)
-    return case.reference(*arrays)
-
-
-def _elementwise(name: str, case: Case, arity: int) -> Maker:
+def _elementwise(name: str, case: Case, arity: int, dtypes: tuple[str, ...]) -> Maker:
     def make(source: Source) -> Call:
-        dtype = source.choice(case.dtypes)
+        dtype = source.choice(dtypes)
+        # NumPy's own complex functions are good for moderate numbers only.
+        kind = "moderate" if case.ulps and np.dtype(dtype).kind == "c" else "any"
         shapes = broadcasting_shapes(source, arity)
         operands = (
-            [random_operand(source, dtype)]
+            [random_operand(source, dtype, kind=kind)]
             if arity == 1
-            else [random_operand(source, dtype, shape=shape) for shape in shapes]
+            else [random_operand(source, dtype, kind=kind, shape=shape) for shape in shapes]
         )
+        if case.domain is not None:
+            for operand, base in zip(operands, _within(case, operands), strict=True):
+                operand.base = base
         return Call(
-            name, case.ours, lambda *arrays: _wide(case, arrays), operands,
-            ulps=case.ulps, any_zero=case.any_zero,
+            name, case.ours, lambda *arrays: reference(case, *arrays), operands,
+            ulps=case.ulps, any_zero=case.any_zero, absolute=case.absolute,
         )  # fmt: skip
 
     return make
 
 
-for _name, _case in UNARY.items():
-    CALLS[_name] = _elementwise(_name, _case, 1)
-for _name, _case in BINARY.items():
-    CALLS[_name] = _elementwise(_name, _case, 2)
+def _within(case: Case, operands: list[Operand]) -> list[np.ndarray]:
+    """The bases within the domain of the case, each in the place it may be read from."""
+    bases = [operand.base for operand in operands]
+    return [case.domain(*[base] * len(bases))[place] for place, base in enumerate(bases)]
+
+
+for _table, _arity in ((UNARY, 1), (BINARY, 2)):
+    for _name, _case in _table.items():
+        _ready = tuple(dtype for dtype in _case.dtypes if dtype not in pending.DTYPES)
+        if _ready and _name not in pending.FUNCTIONS:
+            CALLS[_name] = _elementwise(_name, _case, _arity, _ready)
 
 
 @maker("where")

@@ -134,7 +134,13 @@ def difference(call: Call, expected: Any, got: Any) -> str:
         try:
             if isinstance(theirs, np.ndarray):
                 assert_close(
-                    mine, theirs, 2 * call.ulps, "value", any_zero=call.any_zero, may_flush=True
+                    mine,
+                    theirs,
+                    2 * call.ulps,
+                    "value",
+                    any_zero=call.any_zero,
+                    may_flush=True,
+                    absolute=2 * call.absolute,
                 )
             else:
                 assert _same(mine, theirs), f"{mine!r}, expected {theirs!r}"

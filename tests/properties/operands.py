@@ -102,6 +102,8 @@ def random_values(source: Source, shape: Shape, dtype: str, kind: str = "any") -
     target = np.dtype(dtype)
     if kind == "any":
         kind = source.choice(("small", "moderate", "special", "bits", "edges"))
+    if target.kind == "c":
+        return _complex_values(source, shape, dtype, kind)
     if target.kind == "b":
         values = rng.integers(0, 2, count).astype(bool)
     elif kind == "small":
@@ -122,6 +124,14 @@ def random_values(source: Source, shape: Shape, dtype: str, kind: str = "any") -
         )
         values = values.astype(width).view(target)
     return _without_subnormals(values).reshape(shape)
+
+
+def _complex_values(source: Source, shape: Shape, dtype: str, kind: str) -> np.ndarray:
+    part = "float32" if dtype == "complex64" else "float64"
+    values = np.empty(shape, dtype)
+    values.real = random_values(source, shape, part, kind)
+    values.imag = random_values(source, shape, part, kind)
+    return values
 
 
 def _without_subnormals(values: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ def compare(call: Call, got: Any, adapter: str) -> None:
     for mine, theirs in pairs:
         assert_close(
             mine.numpy(), np.asarray(theirs), call.ulps, repr(call),
-            any_zero=call.any_zero, may_flush=adapter != "numpy",
+            any_zero=call.any_zero, absolute=call.absolute, may_flush=adapter != "numpy",
         )  # fmt: skip
 
 

@@ -42,8 +42,14 @@ _COSTS = {
     "c128s": (16, 64, 128),
 }
 _PLAIN_COSTS = (1, 1, 1)
-_ROOTS = frozenset({"div", "sqrt", "rsqrt"})
-_TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tanh", "expm1", "log1p", "pow"})
+_ROOTS = frozenset({"div", "sqrt", "rsqrt", "floor_divide", "remainder", "fmod"})
+_TRANSCENDENTAL = frozenset(
+    {
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "sigmoid",
+        "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "pow", "cbrt", "hypot",
+        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    }
+)  # fmt: skip
 #: A program of this cost is not extended: more saves little, and compiling takes longer.
 MOST_COST = 128
 

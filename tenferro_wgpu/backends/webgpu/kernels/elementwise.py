@@ -46,20 +46,19 @@ WORKGROUP = 128
 MAX_RANK = 32
 
 UNARY = (
-    "neg",
-    "abs",
-    "sign",
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "tanh",
-    "sqrt",
-    "rsqrt",
-    "expm1",
-    "log1p",
-)
-ARITHMETIC = ("add", "sub", "mul", "div", "pow", "maximum", "minimum", "clip")
+    "neg", "abs", "sign", "sqrt", "rsqrt", "cbrt",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid",
+    "sin", "cos", "tan", "asin", "acos", "atan",
+    "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "floor", "ceil", "round", "trunc", "bitwise_not",
+)  # fmt: skip
+BINARY = (
+    "add", "sub", "mul", "div", "pow", "maximum", "minimum", "fmax", "fmin", "clip",
+    "floor_divide", "remainder", "fmod", "atan2", "hypot", "logaddexp", "copysign", "nextafter",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
+)  # fmt: skip
+#: Questions about floats, which give bools.
+PREDICATES = ("is_nan", "is_inf", "is_finite", "sign_bit")
 #: Operations that only move bits, conj and real those of real numbers: NaN payloads and
 #: subnormals must come through.
 MOVES = frozenset({"copy", "conj", "real"})
@@ -313,7 +312,7 @@ def primitive_to_expression(
     return primitive_expression(name, names, launcher.dialect(result, name).name)
 
 
-@kernel("cast", "imag", "select", *MOVES, *UNARY, *ARITHMETIC, *COMPARISONS, *LOGICAL)
+@kernel("cast", "imag", "select", *MOVES, *UNARY, *BINARY, *PREDICATES, *COMPARISONS, *LOGICAL)
 def launch_elementwise(
     launcher: Launcher,
     name: str,

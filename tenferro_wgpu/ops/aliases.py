@@ -1,0 +1,45 @@
+"""Other names of the same functions: NumPy's old ones, and the Rust project's."""
+
+from __future__ import annotations
+
+from .bits import bitwise_left_shift, bitwise_not, bitwise_right_shift
+from .choice import where
+from .elementwise import abs, conj, divide, multiply, negative, subtract
+from .hyperbolic import acosh, asinh, atanh
+from .powers import pow
+from .rounding import remainder, round, trunc
+from .trigonometry import acos, asin, atan, atan2, deg2rad, rad2deg
+
+__all__ = [
+    "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "around",
+    "bitwise_invert", "conjugate", "degrees", "div", "fix", "invert", "left_shift", "mod", "mul",
+    "neg", "power", "radians", "right_shift", "select", "sub", "true_divide",
+]  # fmt: skip
+
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+around = round
+bitwise_invert = bitwise_not
+conjugate = conj
+degrees = rad2deg
+fix = trunc
+invert = bitwise_not
+left_shift = bitwise_left_shift
+mod = remainder
+power = pow
+radians = deg2rad
+right_shift = bitwise_right_shift
+true_divide = divide
+
+# The Rust project's.
+div = divide
+mul = multiply
+neg = negative
+select = where
+sub = subtract
