@@ -31,6 +31,12 @@ def pairs(fragment: str) -> list[int]:
     return [low | high << 32 for low, high in zip(flat[::2], flat[1::2], strict=True)]
 
 
+def holds_pair(constants: list[int], wanted: int) -> bool:
+    """Return whether a 64-bit number is among 32-bit constants, its low word first."""
+    pair = [wanted & 0xFFFFFFFF, wanted >> 32]
+    return pair in [constants[place : place + 2] for place in range(len(constants) - 1)]
+
+
 def truncated(value: mpmath.mpf, bits: int) -> int:
     """Return floor(value * 2^bits)."""
     return int(mpmath.floor(value * mpmath.mpf(2) ** bits))
@@ -92,3 +98,30 @@ def test_two_over_pi() -> None:
     assert value == truncated(2 / mpmath.pi, 32 * len(flat))
     # The largest double skips 30 words and the window has seven.
     assert len(flat) >= 37
+
+
+def test_common_logarithm_of_two() -> None:
+    constants = words("tf_log10_f64s")
+    wanted = truncated(mpmath.log(2) / mpmath.log(10), 64)
+    assert [wanted & 0xFFFFFFFF, wanted >> 32] in [
+        constants[i : i + 2] for i in range(len(constants))
+    ]
+
+
+def test_rows_of_the_arctangent() -> None:
+    flat = words("tf_arctangent_row_f64s")
+    rows = [low | high << 32 for low, high in zip(flat[::2], flat[1::2], strict=True)]
+    assert rows == [truncated(mpmath.atan(mpmath.mpf(i) / 16), 64) for i in range(16)]
+
+
+def test_terms_of_the_arctangent() -> None:
+    wanted = [truncated(mpmath.mpf(1) / (2 * k + 1) / 2, 64) for k in range(7)]
+    assert pairs("tf_arctangent_terms_f64s") == wanted
+    assert mpmath.mpf(1) / 30**14 / 15 < mpmath.mpf(2) ** -64
+
+
+def test_right_angles() -> None:
+    constants = words("tf_angle_f64s")
+    for angle in (mpmath.pi, mpmath.pi / 2):
+        wanted = truncated(angle, 62)
+        assert holds_pair(constants, wanted)

@@ -18,6 +18,16 @@ from tenferro_wgpu.errors import UnsupportedOperationError
 
 COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 LOGICAL = frozenset({"logical_and", "logical_or", "logical_not"})
+#: Functions of many steps: their text is long where software computes it, and so is compiling it.
+TRANSCENDENTAL = frozenset(
+    ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "pow", "sigmoid")
+    + ("cbrt", "hypot", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")
+    + ("tanh", "asinh", "acosh", "atanh", "fmod", "remainder", "floor_divide")
+)
+#: Functions that loop, those of floating-point operands and those of integers: the loops of kernels
+#: leave them out, since all iterations of an invocation count (`launch.LONGEST_LOOP`).
+LOOPING_FLOATS = frozenset({"fmod", "remainder", "floor_divide"})
+LOOPING_INTEGERS = frozenset({"pow"})
 
 #: Operations of bool values, as WGSL over the argument names {0}, {1}: NumPy's arithmetic on
 #: bool is logic (add is or, mul is and), and its order is False < True.

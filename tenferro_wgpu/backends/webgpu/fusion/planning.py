@@ -279,7 +279,8 @@ class _Planner:
             cost = sum(operation.cost for operation in needed)
             buffers = {slot for operation in needed for slot in operation.arguments}
             buffers -= {operation.slot for operation in needed}
-            if (users > 1 and cost >= WORTH_STORING) or len(buffers) >= self._most_buffers:
+            too_wide = len(buffers) >= self._most_buffers
+            if (users > 1 and cost >= WORTH_STORING) or too_wide or any(e.loops for e in needed):
                 stored.append(argument)
         for slot in wanted:
             if slot in reached and slot not in stored:

@@ -19,6 +19,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
+from tenferro_wgpu.backends.webgpu.expressions import (
+    LOOPING_FLOATS,
+    LOOPING_INTEGERS,
+    TRANSCENDENTAL,
+)
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import TensorSpec, tensor_spec
 
@@ -42,14 +47,7 @@ _COSTS = {
     "c128s": (16, 64, 128),
 }
 _PLAIN_COSTS = (1, 1, 1)
-_ROOTS = frozenset({"div", "sqrt", "rsqrt", "floor_divide", "remainder", "fmod"})
-_TRANSCENDENTAL = frozenset(
-    {
-        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "sigmoid",
-        "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "pow", "cbrt", "hypot",
-        "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    }
-)  # fmt: skip
+_ROOTS = frozenset({"div", "sqrt", "rsqrt"})
 #: A program of this cost is not extended: more saves little, and compiling takes longer.
 MOST_COST = 128
 
@@ -86,10 +84,16 @@ class Operation:
     def cost(self) -> int:
         """What the step adds to a kernel, in units of one float32 addition."""
         plain, root, transcendental = _COSTS.get(self.taken[-1], _PLAIN_COSTS)
-        if self.name in _TRANSCENDENTAL:
+        if self.name in TRANSCENDENTAL:
             return transcendental
         is_modulus = self.name in ("abs", "sign") and self.taken[-1].startswith("c")
         return root if self.name in _ROOTS or is_modulus else plain
+
+    @property
+    def loops(self) -> bool:
+        """Whether the step itself is a loop, which no loop of a kernel may hold."""
+        is_integer = self.taken[-1][0] in "iu"
+        return self.name in (LOOPING_INTEGERS if is_integer else LOOPING_FLOATS)
 
 
 class Program:

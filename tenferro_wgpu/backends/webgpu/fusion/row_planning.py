@@ -133,6 +133,8 @@ def plan_rows(
     word_counts = {dialect(name).words for name in combined}
     if axes is None or len(word_counts) != 1 or not _are_last(program.shape, axes):
         return None
+    if any(each.loops for each in operations if each.kind == "element"):
+        return None
     if is_cpu and any(
         each.taken[-1] in ("f64s", "c128s") and each.cost >= DEAR_IN_SOFTWARE
         for each in operations

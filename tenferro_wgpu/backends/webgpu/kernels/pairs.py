@@ -11,7 +11,7 @@ from math import prod
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import dialect
-from tenferro_wgpu.backends.webgpu.expressions import Expression
+from tenferro_wgpu.backends.webgpu.expressions import TRANSCENDENTAL, Expression
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
     WORKGROUP,
     Launcher,
@@ -29,13 +29,12 @@ PreparedPairs = tuple[
 #: The longest expression of which a kernel holds two copies rather than one, and the operations of
 #: which it never does: they take longer than the loads, and long to compile.
 MOST_STEPS = 8
-_LONG = frozenset({"exp", "expm1", "log", "log1p", "sin", "cos", "tanh", "pow"})
-_LONG_IN_SOFTWARE = _LONG | {"div", "sqrt", "rsqrt"}
+_LONG_IN_SOFTWARE = TRANSCENDENTAL | {"div", "sqrt", "rsqrt"}
 
 
 def _is_short(expression: Expression) -> bool:
     return len(expression.steps) <= MOST_STEPS and not any(
-        step.operation in (_LONG if step.dialect == "f64n" else _LONG_IN_SOFTWARE)
+        step.operation in (TRANSCENDENTAL if step.dialect == "f64n" else _LONG_IN_SOFTWARE)
         for step in expression.steps
     )
 
