@@ -88,8 +88,9 @@ from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
 from .ops.elementwise import *
 from .ops.exponential import *
+from .ops.finding import *
 from .ops.floats import *
-from .ops.getitem import getitem
+from .ops.getitem import getitem, getitem_async
 from .ops.grids import from_dlpack, geomspace, indices, logspace, meshgrid
 from .ops.hyperbolic import *
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
@@ -100,12 +101,7 @@ from .ops.norms import (
     vector_norm,
 )
 from .ops.operators import compare
-from .ops.ordering import (
-    argsort,
-    searchsorted,
-    sort,
-    topk,
-)
+from .ops.ordering import *
 from .ops.padding import pad
 from .ops.powers import *
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
@@ -212,7 +208,6 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
-    "argsort",
     "array_split",
     "asarray",
     "astype",
@@ -268,6 +263,7 @@ __all__ = [
     "gather",
     "geomspace",
     "getitem",
+    "getitem_async",
     "hstack",
     "iinfo",
     "indices",
@@ -321,10 +317,8 @@ __all__ = [
     "rot90",
     "scatter_add",
     "scatter_add_slices",
-    "searchsorted",
     "set_default_runtime",
     "softmax",
-    "sort",
     "split",
     "squeeze",
     "stack",
@@ -336,7 +330,6 @@ __all__ = [
     "take_along_axis",
     "tensordot",
     "tile",
-    "topk",
     "trace",
     "transpose",
     "tri",
@@ -357,7 +350,7 @@ __all__ = [
     "zeros_like",
 ]
 
-# The modules of element-wise operations name what is public themselves.
+# Many modules name what is public themselves.
 __all__ += ops.aliases.__all__
 __all__ += ops.bits.__all__
 __all__ += ops.choice.__all__
@@ -369,3 +362,5 @@ __all__ += ops.hyperbolic.__all__
 __all__ += ops.powers.__all__
 __all__ += ops.rounding.__all__
 __all__ += ops.trigonometry.__all__
+__all__ += ops.finding.__all__
+__all__ += ops.ordering.__all__

@@ -24,6 +24,7 @@ __all__ = [
     "InPlaceOnVariableError",
     "IndexOutOfBoundsError",
     "LossyConversionError",
+    "MaskShapeError",
     "MalformedFamilyIdError",
     "MissingRuleError",
     "NoAdapterError",
@@ -147,6 +148,17 @@ class IndexOutOfBoundsError(TenferroError, IndexError):
         bound = "its axis" if size is None else f"an axis of size {size}"
         hint = '; use mode="clip", "wrap" or "fill" to allow it' if op in _WITH_MODE else ""
         super().__init__(f"{op}: {found} is out of bounds for {bound}{where}{hint}")
+
+
+class MaskShapeError(ShapeError, IndexError):
+    """A boolean mask whose shape is not that of the axes it indexes."""
+
+    def __init__(self, op: str, mask: Sequence[int], shape: Sequence[int], axis: int) -> None:
+        super().__init__(
+            op,
+            f"a mask of shape {tuple(mask)} does not fit shape {tuple(shape)} from axis {axis} on",
+            (tuple(mask), tuple(shape)),
+        )
 
 
 class NonScalarGradError(TenferroError, ValueError):

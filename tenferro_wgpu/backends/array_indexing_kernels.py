@@ -6,14 +6,22 @@ at ``indices[..., j]`` on operand axis ``axes[j]`` and at 0 on every other axis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 from ..errors import ArgumentError, IndexOutOfBoundsError
 from ..tensor import ShapeDtype
 
-__all__ = ["gather", "scatter_add"]
+__all__ = [
+    "gather",
+    "scatter_add",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_set",
+    "scattered_one_by_one",
+]
 
 Array = Any
 Namespace = Any
@@ -68,12 +76,114 @@ def scatter_add(
 
     Modes as in `gather`; with "fill" a window that is not inside is dropped.
     """
+    return _scattered(xp, "scatter_add", out, x, indices, updates, axes, mode, xp.add.at)
+
+
+def scatter_set(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    axes: tuple[int, ...],
+    mode: str,
+) -> Array:
+    """`x` with the windows of `updates` at their places; the last one stays where several meet."""
+    return _scattered(xp, "scatter_set", out, x, indices, updates, axes, mode, _assign)
+
+
+def scatter_mul(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    axes: tuple[int, ...],
+    mode: str,
+) -> Array:
+    """`x` times the windows of `updates` at their places."""
+    return _scattered(xp, "scatter_mul", out, x, indices, updates, axes, mode, xp.multiply.at)
+
+
+def scatter_min(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    axes: tuple[int, ...],
+    mode: str,
+) -> Array:
+    """The smaller of `x` and the windows of `updates` at their places."""
+    return _scattered(xp, "scatter_min", out, x, indices, updates, axes, mode, xp.minimum.at)
+
+
+def scatter_max(
+    xp: Namespace,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    *,
+    axes: tuple[int, ...],
+    mode: str,
+) -> Array:
+    """The larger of `x` and the windows of `updates` at their places."""
+    return _scattered(xp, "scatter_max", out, x, indices, updates, axes, mode, xp.maximum.at)
+
+
+def _assign(target: Array, positions: tuple[Array, ...], windows: Array) -> None:
+    target[positions] = windows
+
+
+def scattered_one_by_one(xp: Namespace, combine: Callable[..., Array]) -> Callable[..., None]:
+    """An in-place update like ``ufunc.at`` for combinations that a namespace has no atomics for.
+
+    Entries that meet go in rounds, the first ones of all positions, then the second ones, ...
+    """
+
+    def update(target: Array, positions: tuple[Array, ...], windows: Array) -> None:
+        extents = target.shape[: len(positions)]
+        shape = windows.shape[: len(positions) + 1]
+        flat = xp.zeros(shape, xp.int64)
+        for position, extent in zip(positions, extents, strict=True):
+            flat = flat * extent + position
+        flat = flat.reshape(-1)
+        rows = windows.reshape((flat.size, *target.shape[len(positions) :]))
+        order = xp.argsort(flat, kind="stable")
+        ordered = flat[order]
+        count = xp.arange(flat.size)
+        begins = xp.searchsorted(ordered, ordered, side="left")
+        rounds = count - begins
+        for number in range(int(rounds.max()) + 1):
+            chosen = order[rounds == number]
+            at = xp.unravel_index(flat[chosen], extents)
+            target[at] = combine(target[at], rows[chosen])
+
+    return update
+
+
+def _scattered(
+    xp: Namespace,
+    op: str,
+    out: ShapeDtype,
+    x: Array,
+    indices: Array,
+    updates: Array,
+    axes: tuple[int, ...],
+    mode: str,
+    update: Callable[..., None],
+) -> Array:
+    """`x` with `update` done at the windows' places."""
     batch_ndim = indices.ndim - 1
     slice_sizes = updates.shape[batch_ndim:]
     result = xp.array(x, order="C")
     if 0 in updates.shape:
         return result
-    starts, inside = _window_starts(xp, "scatter_add", x.shape, indices, axes, slice_sizes, mode)
+    starts, inside = _window_starts(xp, op, x.shape, indices, axes, slice_sizes, mode)
     order = _indexed_first(axes, x.ndim)
     target = _crop(result.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
     windows = updates.reshape((prod(indices.shape[:-1]), *slice_sizes))
@@ -82,10 +192,12 @@ def scatter_add(
         windows = windows[inside]
         starts = [start[inside] for start in starts]
     if not axes:
-        target += xp.sum(windows, axis=0, dtype=out.dtype)
+        # A rank more, of extent 1 and index 0, so that there is something to index.
+        target, windows = target[None], windows[:, None]
+        update(target, (xp.zeros((windows.shape[0], 1), xp.int64),), windows)
         return result
     # A view is updated in place: transpose and slicing never copy.
-    xp.add.at(target, _positions(xp, x.shape, starts, axes, slice_sizes), windows)
+    update(target, _positions(xp, x.shape, starts, axes, slice_sizes), windows)
     return result
 
 

@@ -313,11 +313,19 @@ KERNELS: dict[str, ArrayKernel] = {
     "pad": pad,
     "gather": indexing.gather,
     "scatter_add": indexing.scatter_add,
+    "scatter_set": indexing.scatter_set,
+    "scatter_mul": indexing.scatter_mul,
+    "scatter_min": indexing.scatter_min,
+    "scatter_max": indexing.scatter_max,
     "dot_general": dot_general,
     "argsort": ordering.argsort,
     "permute": ordering.permute,
     "unpermute": ordering.unpermute,
     "searchsorted": ordering.searchsorted,
+    "count_before": ordering.count_before,
+    "nonzero": ordering.nonzero,
+    "compress": ordering.compress,
+    "expand": ordering.expand,
 }
 
 

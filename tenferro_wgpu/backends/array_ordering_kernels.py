@@ -1,4 +1,4 @@
-"""Orders, searches and permutations over a NumPy-compatible namespace.
+"""Orders, searches, permutations and choices by masks over a NumPy-compatible namespace.
 
 Part of `array_kernels`; called only through its table.
 """
@@ -9,7 +9,16 @@ from typing import Any
 
 from ..tensor import ShapeDtype
 
-__all__ = ["argsort", "permute", "searchsorted", "unpermute"]
+__all__ = [
+    "argsort",
+    "compress",
+    "count_before",
+    "expand",
+    "nonzero",
+    "permute",
+    "searchsorted",
+    "unpermute",
+]
 
 Array = Any
 Namespace = Any
@@ -38,3 +47,36 @@ def unpermute(xp: Namespace, out: ShapeDtype, x: Array, order: Array) -> Array:
 def searchsorted(xp: Namespace, out: ShapeDtype, x: Array, values: Array, *, side: str) -> Array:
     """Where `values` would be inserted into `x`."""
     return xp.searchsorted(x, values, side=side)
+
+
+def count_before(xp: Namespace, out: ShapeDtype, mask: Array) -> Array:
+    """How many elements of a mask are true before each one, and in all."""
+    result = xp.zeros(out.shape, out.dtype)
+    xp.cumsum(mask, dtype=out.dtype, out=result[1:])
+    return result
+
+
+def nonzero(
+    xp: Namespace, out: ShapeDtype, before: Array, *, shape: tuple[int, ...], count: int
+) -> Array:
+    """Coordinates of the chosen elements of an array of `shape`, one row per axis."""
+    positions = _chosen(xp, before)
+    if not shape:
+        return xp.empty(out.shape, out.dtype)
+    return xp.stack(xp.unravel_index(positions, shape))
+
+
+def compress(xp: Namespace, out: ShapeDtype, x: Array, before: Array, *, count: int) -> Array:
+    """The chosen rows of `x`."""
+    return x[_chosen(xp, before)]
+
+
+def expand(xp: Namespace, out: ShapeDtype, x: Array, before: Array) -> Array:
+    """Zeros with the rows of `x` at the chosen places."""
+    result = xp.zeros(out.shape, out.dtype)
+    result[_chosen(xp, before)] = x
+    return result
+
+
+def _chosen(xp: Namespace, before: Array) -> Array:
+    return xp.flatnonzero(before[1:] != before[:-1])

@@ -227,6 +227,14 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         with self._lock:
             return EagerTensor(self, self._open("array").upload(array))
 
+    def read(self, x: Any) -> int:
+        """The number in an integer tensor of shape (): waits for the device."""
+        return int(x.item())
+
+    async def read_async(self, x: Any) -> int:
+        """Like `read`, without blocking the event loop."""
+        return int((await x.numpy_async()).item())
+
     def bind(
         self, primitive: Primitive, inputs: Sequence[Any], params: Mapping[str, Any]
     ) -> tuple[Value, ...]:

@@ -6,6 +6,7 @@ public functions in `indexing` and by the backends.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import int32, int64, uint32
@@ -50,27 +51,32 @@ def _gather_shape(
     return ShapeDtype(indices.shape[:-1] + slice_sizes, x.dtype)
 
 
-def _scatter_add_shape(
-    x: ShapeDtype, indices: ShapeDtype, updates: ShapeDtype, *, axes: Shape, mode: str
-) -> ShapeDtype:
-    _check_indices("scatter_add", x, indices, axes)
-    batch = len(indices.shape) - 1
-    sizes = updates.shape[batch:]
-    if (
-        updates.shape[:batch] != indices.shape[:-1]
-        or len(sizes) != len(x.shape)
-        or any(size > extent for size, extent in zip(sizes, x.shape, strict=True))
-    ):
-        raise ShapeError(
-            "scatter_add",
-            f"updates of shape {updates.shape} do not fit indices of shape {indices.shape} and "
-            f"a tensor of shape {x.shape}",
-            (x.shape, indices.shape, updates.shape),
-        )
-    return ShapeDtype(x.shape, x.dtype)
+def scatter_shape(op: str) -> Callable[..., ShapeDtype]:
+    """The shape rule of primitives that scatter."""
+
+    def shape_rule(
+        x: ShapeDtype, indices: ShapeDtype, updates: ShapeDtype, *, axes: Shape, mode: str
+    ) -> ShapeDtype:
+        _check_indices(op, x, indices, axes)
+        batch = len(indices.shape) - 1
+        sizes = updates.shape[batch:]
+        if (
+            updates.shape[:batch] != indices.shape[:-1]
+            or len(sizes) != len(x.shape)
+            or any(size > extent for size, extent in zip(sizes, x.shape, strict=True))
+        ):
+            raise ShapeError(
+                op,
+                f"updates of shape {updates.shape} do not fit indices of shape {indices.shape} "
+                f"and a tensor of shape {x.shape}",
+                (x.shape, indices.shape, updates.shape),
+            )
+        return ShapeDtype(x.shape, x.dtype)
+
+    return shape_rule
 
 
-def _gather_zero(x: Value, indices: Value, axes: Shape, slice_sizes: Shape, mode: str) -> Any:
+def gather_zero(x: Value, indices: Value, axes: Shape, slice_sizes: Shape, mode: str) -> Any:
     """Gather with 0, not NaN, where ``mode="fill"`` finds no element: derivatives want it."""
     out = apply(GATHER, x, indices, axes=axes, slice_sizes=slice_sizes, mode=mode)
     if mode != "fill":
@@ -92,7 +98,7 @@ GATHER: Primitive = Primitive(
         None,
     ),
     jvp=(
-        lambda t, indices, *, axes, slice_sizes, mode: _gather_zero(
+        lambda t, indices, *, axes, slice_sizes, mode: gather_zero(
             t, indices, axes, slice_sizes, mode
         ),
         None,
@@ -104,11 +110,11 @@ def _scatter_updates_vjp(
     g: Value, indices: Value, updates: ShapeDtype, axes: Shape, mode: str
 ) -> Any:
     sizes = updates.shape[indices.ndim - 1 :]
-    return _gather_zero(g, indices, axes, sizes, mode)
+    return gather_zero(g, indices, axes, sizes, mode)
 
 
 SCATTER_ADD: Primitive = Primitive(
-    "scatter_add", ("x", "indices", "updates"), _scatter_add_shape,
+    "scatter_add", ("x", "indices", "updates"), scatter_shape("scatter_add"),
     vjp=(
         lambda g: g,
         None,

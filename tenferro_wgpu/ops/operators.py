@@ -22,6 +22,7 @@ from . import (
     contraction,
     diagonals,
     exponential,
+    finding,
     floats,
     hyperbolic,
     indexing,
@@ -230,7 +231,7 @@ class Operators(NumpyProtocols, Value):
 
 
 #: Modules all of whose functions are methods.
-_REDUCING = (reduction, norms, statistics, activation)
+_REDUCING = (reduction, norms, statistics, activation, finding, ordering)
 
 #: Method name -> function; the first argument of the function is the tensor.
 METHODS: dict[str, Callable[..., Any]] = {
@@ -250,7 +251,6 @@ METHODS: dict[str, Callable[..., Any]] = {
         diagonals.tril, diagonals.triu,
         indexing.gather, indexing.scatter_add, indexing.scatter_add_slices, indexing.take,
         indexing.take_along_axis,
-        ordering.argsort, ordering.searchsorted, ordering.sort, ordering.topk,
         contraction.dot_general, contraction.matmul, contraction.tensordot, contraction.vecdot,
     )
 }  # fmt: skip

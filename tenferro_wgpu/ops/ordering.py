@@ -19,7 +19,7 @@ from .indexing import take
 from .permuting import ARGSORT, SEARCH_SORTED, permuted_rows
 from .value import Value, apply, constant_like
 
-__all__ = ["TopK", "argsort", "searchsorted", "sort", "topk"]
+__all__ = ["argsort", "searchsorted", "sort", "topk"]
 
 Shape = tuple[int, ...]
 

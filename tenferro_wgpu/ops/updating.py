@@ -9,19 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ..dtypes import bool_
-from ..errors import UnsupportedOperationError
+from ..errors import DTypeError
 from . import choice
 from . import elementwise as arithmetic
 from .calling import cast_to, check_scalar, is_scalar, lift
-from .getitem import parse_key
-from .indexing import scattered
+from .reading import Reading, run, run_async
+from .scattering import SCATTERS
+from .selection import Selection, parse_key
 from .structural import broadcast_to
 from .value import Value, constant_like
+from .views import reshaped
 
 __all__ = ["IndexedTensor", "TensorIndexer"]
+
+#: What each method makes of an old and a new element.
+_COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "set": lambda old, new: new,
+    "add": arithmetic.add,
+    "multiply": arithmetic.multiply,
+    "min": choice.minimum,
+    "max": choice.maximum,
+}
 
 
 class TensorIndexer:
@@ -39,8 +47,11 @@ class TensorIndexer:
 class IndexedTensor:
     """A tensor with an index: methods return the whole tensor, changed at that index.
 
-    The index is of integers, slices of any step, None and Ellipsis.  Values broadcast to the
-    shape of ``x[key]`` and take the dtype of `x`, as in an assignment.
+    The index is anything that ``x[key]`` takes.  Values broadcast to the shape of ``x[key]`` and
+    take the dtype of `x`, as in an assignment.  Where an index array names an element several
+    times, `set` keeps the last value, as NumPy does; the others accumulate.  A mask with a scalar
+    reads nothing from the device; a mask with a tensor reads how many elements it chooses
+    (`set_async` and its like wait for that where nothing can block).
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.zeros((2, 3))
@@ -48,6 +59,10 @@ class IndexedTensor:
     [[1.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
     >>> x.at[1, -1].add(5.0).tolist()
     [[0.0, 0.0, 0.0], [0.0, 0.0, 5.0]]
+    >>> x.at[[0, 0, 1], 2].add(1.0).tolist()
+    [[0.0, 0.0, 2.0], [0.0, 0.0, 1.0]]
+    >>> x.at[x == 0].set(7.0).tolist()
+    [[7.0, 7.0, 7.0], [7.0, 7.0, 7.0]]
     """
 
     __slots__ = ("_key", "_x")
@@ -58,48 +73,89 @@ class IndexedTensor:
 
     def set(self, value: Any) -> Any:
         """`x` with `value` at the index."""
-        return self._changed("set", value, lambda old, new: new)
+        return run(self._changed("set", value), "set_async")
 
     def add(self, value: Any) -> Any:
         """`x` with `value` added at the index; repeated indices of an index array accumulate."""
-        key = self._key
-        if isinstance(key, (list, np.ndarray)) or (isinstance(key, Value) and key.dtype != bool_):
-            new = cast_to(self._value("add", value), self._x.dtype)
-            return scattered("at[...].add", self._x, key, new, 0, "raise")
-        return self._changed("add", value, arithmetic.add)
+        return run(self._changed("add", value), "add_async")
 
     def multiply(self, value: Any) -> Any:
-        """`x` multiplied by `value` at the index."""
-        return self._changed("multiply", value, arithmetic.multiply)
+        """`x` multiplied by `value` at the index; repeated indices accumulate."""
+        return run(self._changed("multiply", value), "multiply_async")
 
     mul = multiply
 
     def min(self, value: Any) -> Any:
-        """The smaller of `x` and `value` at the index, `x` elsewhere."""
-        return self._changed("min", value, choice.minimum)
+        """The smaller of `x` and `value` at the index, `x` elsewhere; NaN if either is."""
+        return run(self._changed("min", value), "min_async")
 
     def max(self, value: Any) -> Any:
-        """The larger of `x` and `value` at the index, `x` elsewhere."""
-        return self._changed("max", value, choice.maximum)
+        """The larger of `x` and `value` at the index, `x` elsewhere; NaN if either is."""
+        return run(self._changed("max", value), "max_async")
 
-    def _value(self, name: str, value: Any) -> Value:
+    async def set_async(self, value: Any) -> Any:
+        """Like `set`, without blocking."""
+        return await run_async(self._changed("set", value))
+
+    async def add_async(self, value: Any) -> Any:
+        """Like `add`, without blocking."""
+        return await run_async(self._changed("add", value))
+
+    async def multiply_async(self, value: Any) -> Any:
+        """Like `multiply`, without blocking."""
+        return await run_async(self._changed("multiply", value))
+
+    async def min_async(self, value: Any) -> Any:
+        """Like `min`, without blocking."""
+        return await run_async(self._changed("min", value))
+
+    async def max_async(self, value: Any) -> Any:
+        """Like `max`, without blocking."""
+        return await run_async(self._changed("max", value))
+
+    def _value(self, op: str, value: Any) -> Value:
         if isinstance(value, Value):
             return value
-        op = f"at[...].{name}"
         if not is_scalar(value):
             return lift(op, value)  # raises, saying what to do with an ndarray or a list
         check_scalar(op, value, self._x.dtype)
         return constant_like(self._x, value, shape=())  # type: ignore[no-any-return]
 
-    def _changed(self, name: str, value: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        x = self._x
-        op = f"at[...].{name}"
+    def _changed(self, name: str, value: Any) -> Reading[Any]:
+        x, op = self._x, f"at[...].{name}"
         selection = parse_key(op, x, self._key)
-        if selection.is_advanced:
-            raise UnsupportedOperationError(
-                op, hint="index arrays work with at[indices].add(...) alone"
+        new = cast_to(self._value(op, value), x.dtype)
+        _check_dtype(op, name, x)
+        combine = _COMBINATIONS[name]
+        mask = selection.mask
+        if mask is not None and new.size == 1:
+            # The same for every element: nothing depends on how many there are.
+            old = selection.sliced()
+            changed = combine(old, broadcast_to(reshaped(new, ()), old.shape))
+            return selection.restored(
+                choice.where(mask.along(old.shape, selection.place), changed, old)
             )
-        new = cast_to(self._value(name, value), x.dtype)
-        placed = selection.placed(broadcast_to(new, selection.shape))
-        inside = constant_like(x, True, shape=selection.shape, dtype=bool_)
-        return choice.where(selection.placed(inside), combine(x, placed), x)
+        yield from selection.counting()
+        if mask is not None:
+            return _masked(selection, combine, new)
+        if selection.is_advanced:
+            return selection.restored(selection.scattered(SCATTERS[name], new))
+        new = broadcast_to(new, selection.shape)
+        return selection.restored(combine(selection.sliced(), new))
+
+
+def _masked(selection: Selection, combine: Callable[[Any, Any], Any], new: Value) -> Any:
+    """The whole tensor, changed where the mask of a selection chooses."""
+    mask, place = selection.mask, selection.place
+    assert mask is not None, "the caller looked"
+    old = selection.sliced()
+    shape = (*old.shape[:place], mask.count, *old.shape[place + 1 :])
+    spread = mask.spread(broadcast_to(new, shape), place)
+    chosen = mask.along(old.shape, place)
+    return selection.restored(choice.where(chosen, combine(old, spread), old))
+
+
+def _check_dtype(op: str, name: str, x: Value) -> None:
+    refused = {"add": "b", "multiply": "b", "min": "c", "max": "c"}.get(name, "")
+    if x.dtype.kind in refused:
+        raise DTypeError(op, f"{x.dtype} tensors are not supported", (x.dtype,))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import as_dtype
+from ..errors import UnsupportedOperationError
 
 if TYPE_CHECKING:
     from .primitive import Primitive
@@ -79,6 +80,14 @@ class Interpreter:
     def array(self, array: np.ndarray[Any, Any]) -> Value:
         """A host array as a tensor without derivative."""
         raise NotImplementedError
+
+    def read(self, x: Value) -> int:
+        """The number in an integer tensor of shape (), waiting for it: see `reading`."""
+        raise UnsupportedOperationError("read", hint="this shape depends on values")
+
+    async def read_async(self, x: Value) -> int:
+        """Like `read`, without blocking."""
+        return self.read(x)
 
 
 NO_PARAMS: dict[str, Any] = {}

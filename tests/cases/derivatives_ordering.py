@@ -37,3 +37,33 @@ case("sort, complex", tw.sort, Z)
 case("topk", lambda x: tw.topk(x, 2).values, X)
 case("topk, smallest", lambda x: tw.topk(x * x, 2, axis=0, largest=False).values, X)
 case("unpermute", lambda x: unpermuted_rows(x * x, tw.argsort(x)), X)
+
+# -- masks and changed copies -------------------------------------------------------------------
+
+MASK = np.array([[True, False, False, True], [False, False, True, True], [False] * 4])
+ROWS = [2, 0, 2]
+U = _spread(3, 4, salt=5)
+C = _spread(3, salt=6)
+
+case("mask", lambda x: x[MASK] ** 2, X)
+case("mask of a device", lambda x: x[x > 0.1] ** 2, X)
+case("mask beside a slice", lambda x: x[:, MASK[:, :2].T[0], ::-1] ** 3, CUBE)
+case("mask beside an array", lambda x: x[MASK[:, 0], [1, 0, 1][:1]] ** 2, X)
+case("mask, set by a scalar", lambda x: x.at[MASK].set(2.0) * x, X)
+case("mask, set", lambda x, v: x.at[x > 0.1].set(v[: int(np.sum(X > 0.1))] ** 2), X, _spread(12))
+case("mask, multiply", lambda x, v: x.at[MASK].multiply(v), X, _spread(4, salt=7))
+for _name in ("set", "add", "multiply", "min", "max"):
+    case(f"at, {_name}", lambda x, v, _n=_name: getattr(x.at[1:, ::2], _n)(v), X, C[:2])
+    case(f"at, {_name} rows", lambda x, v, _n=_name: getattr(x.at[ROWS], _n)(v * v), X, U)
+    case(
+        f"at, {_name} elements",
+        lambda x, v, _n=_name: getattr(x.at[[0, 1, 0], [3, 3, 3]], _n)(v) ** 2, X, C,
+    )  # fmt: skip
+    case(
+        f"at, {_name} beside slices",
+        lambda x, v, _n=_name: getattr(x.at[1, :, [0, 2, 0]], _n)(v), CUBE, _spread(3, 3, salt=8),
+    )  # fmt: skip
+case("at, multiply, complex", lambda z, v: z.at[ROWS].multiply(v), Z, Z[::-1] + 0.5)
+case("at, set, complex", lambda z, v: z.at[ROWS].set(v * v), Z, Z[::-1] + 0.5)
+ZEROS = np.array([[0.0, 0.0, 2.0, 1.0], [1.0, 3.0, 0.0, 0.0], [0.0, 4.0, -1.0, 0.0]])
+case("at, multiply by zeros", lambda x, v: x.at[ROWS].multiply(v), X, ZEROS)

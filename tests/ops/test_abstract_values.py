@@ -14,6 +14,7 @@ import pytest
 from tenferro_wgpu.autodiff.tape import sum_to_shape
 from tenferro_wgpu.ops import (
     calling,
+    compaction,
     contraction,
     diagonals,
     elementwise,
@@ -21,6 +22,7 @@ from tenferro_wgpu.ops import (
     joining,
     permuting,
     reduction,
+    scattering,
     views,
 )
 from tenferro_wgpu.ops.calling import project
@@ -31,6 +33,7 @@ from tenferro_wgpu.tensor import ShapeDtype
 
 MODULES = (
     calling,
+    compaction,
     contraction,
     diagonals,
     elementwise,
@@ -38,6 +41,7 @@ MODULES = (
     joining,
     permuting,
     reduction,
+    scattering,
     views,
 )
 PRIMITIVES: dict[str, Primitive] = dict(TABLE)
@@ -46,7 +50,9 @@ for _module in MODULES:
         if isinstance(_found, Primitive):
             PRIMITIVES[_found.name] = _found
 
-F64, C128, I64, BOOL = (np.dtype(name) for name in ("float64", "complex128", "int64", "bool"))
+F64, C128, I64, I32, BOOL = (
+    np.dtype(name) for name in ("float64", "complex128", "int64", "int32", "bool")
+)
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,17 @@ ROWS = [
         )
         for mode in indexing.MODES
     ),
+    *(
+        Row(
+            name, (real(5, 6), of(I64, 7, 1), real(7, 5, 2)), (5, 6),
+            params={"axes": (1,), "mode": "fill"},
+        )
+        for name in ("scatter_set", "scatter_mul", "scatter_min", "scatter_max")
+    ),
+    Row("count_before", (of(BOOL, 6),), (7,), np.dtype("int32")),
+    Row("nonzero", (of(I32, 7),), (2, 4), I64, {"shape": (2, 3), "count": 4}),
+    Row("compress", (real(6, 2), of(I32, 7)), (4, 2), params={"count": 4}),
+    Row("expand", (real(4, 2), of(I32, 7)), (6, 2)),
     Row("argsort", (real(3, 4),), (3, 4), I64, {"descending": True}),
     Row("searchsorted", (real(5), real(2, 3)), (2, 3), I64, {"side": "left"}),
     *(Row(name, (real(3, 4), of(I64, 3, 4)), (3, 4)) for name in ("permute", "unpermute")),

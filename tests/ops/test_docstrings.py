@@ -99,6 +99,6 @@ def test_every_function_of_one_tensor_is_a_method():
     }  # fmt: skip
     of_their_own = {"reshape", "transpose"}
     as_properties = {"real", "imag"}
-    as_operators = {"getitem"}
+    as_operators = {"getitem", "getitem_async"}
     methods = set(METHODS) | of_their_own
     assert set(FUNCTIONS) - creation - of_lists - as_properties - as_operators <= methods

@@ -120,8 +120,8 @@ ROWS = {
     "two ellipses": (lambda: C[..., 0, ...], errors.AxisError, "ellipsis"),
     "index by a float": (lambda: V[1.0], errors.DTypeError, "indices"),
     "index by a list of floats": (lambda: V[[1.0]], errors.DTypeError, "integers"),
-    "mask": (lambda: V[TRUTH], errors.UnsupportedOperationError, "where"),
-    "mask as a list": (lambda: V[[True, False, True, True]], NotImplementedError, "where"),
+    "mask of another shape": (lambda: M[TRUTH], errors.MaskShapeError, "mask of shape"),
+    "mask as a list": (lambda: V[[True, False]], IndexError, "from axis 0"),
     "step of 0": (lambda: V[::0], ValueError, "zero"),
     "index arrays that do not broadcast": (
         lambda: M[[0, 1], [0, 1, 2]], errors.ShapeError, "getitem",

@@ -44,19 +44,158 @@ def test_changes(rt, dtype, key, change):
     np.testing.assert_array_equal(x.numpy(), host)
 
 
-def test_scalars_and_masks(rt):
+MASK = np.arange(24).reshape(4, 6) % 5 < 2
+ARRAYS = {
+    "list": [2, 0],
+    "repeated": [1, 3, 1, 1],
+    "negative": [-1, 0, 3],
+    "none": [],
+    "pairs": ([0, 3, 0], [5, 5, 5]),
+    "that broadcast": ([[0], [2]], [1, 1, 4]),
+    "beside a slice": (slice(None, None, 2), [4, 0, 4]),
+    "beside a step back": ([1, 0], slice(None, None, -2)),
+    "beside an integer": (2, [0, 0]),
+    "separated": ([0, 1, 0], None, [2, 2, 2]),
+    "mask": MASK,
+    "mask of rows": MASK[:, 0],
+    "mask of columns": (slice(1, None), MASK[0]),
+    "mask as a list": [True, False, False, True],
+    "mask and array": (MASK[:, 0], [1]),
+    "mask and integer": (MASK[:, 0], 3),
+    "two masks": (np.array([True, False, True, False]), np.array([0, 1, 0, 0, 1, 0], bool)),
+    "mask of nothing": np.zeros((4, 6), bool),
+    "true": True,
+    "false": False,
+    "true beside": (True, 1),
+    "true and array": (..., [1, 1], np.True_),
+}
+
+
+def on_device(rt, key):
+    """The key with its arrays as tensors."""
+    parts = [
+        part if part is None or part is Ellipsis or isinstance(part, (int, slice))
+        else rt.constant_from(np.asarray(part, np.int64 if part == [] else None))
+        if isinstance(part, list) else rt.constant_from(np.asarray(part))
+        for part in (key if isinstance(key, tuple) else (key,))
+    ]  # fmt: skip
+    return tuple(parts)
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_index_arrays_and_masks(rt, name, where):
+    key = ARRAYS[name]
+    own = key if where == "host" else on_device(rt, key)
+    for dtype in ("float32", "int64", "bool"):
+        host = ((np.arange(24).reshape(4, 6) - 10) % (99 if dtype != "bool" else 2)).astype(dtype)
+        x = rt.constant_from(host)
+        expected = host[key]
+        got = x[own]
+        assert got.shape == expected.shape
+        np.testing.assert_array_equal(got.numpy(), expected)
+        values = (np.arange(expected.size).reshape(expected.shape) * 3 - 7).astype(dtype)
+        for new in (values, values.reshape(-1)[:1].reshape(())) if values.size else (values,):
+            changes = ("set", "min", "max") if dtype == "bool" else CHANGES
+            for change in changes:
+                want = host.copy()
+                if change == "set":
+                    want[key] = new
+                else:
+                    at = np.array([], int) if name == "none" else key
+                    CHANGES[change].at(want, at, new)
+                got = getattr(x.at[own], change)(rt.constant_from(new))
+                assert got.dtype == host.dtype
+                np.testing.assert_array_equal(got.numpy(), want, err_msg=f"{dtype} {change}")
+
+
+def test_async_forms(rt):
+    import asyncio
+
+    host = np.array([[1.0, -2.0], [3.0, -4.0]], np.float32)
+    x = rt.constant_from(host)
+
+    async def forms():
+        return (
+            await tw.getitem_async(x, x > 0),
+            await x.at[x > 0].set_async(x[0]),
+            await x.at[x > 0].add_async(1.0),
+            await x.at[[0, 0]].multiply_async(x[0]),
+            await x.at[0].min_async(0.0),
+            await x.at[0].max_async(0.0),
+        )
+
+    found = [each.numpy() for each in asyncio.run(forms())]
+    np.testing.assert_array_equal(found[0], host[host > 0])
+    np.testing.assert_array_equal(found[1], [[1, -2], [-2, -4]])
+    np.testing.assert_array_equal(found[2], [[2, -2], [4, -4]])
+    np.testing.assert_array_equal(found[3], [[1, -8], [3, -4]])
+    np.testing.assert_array_equal(found[4], [[0, -2], [3, -4]])
+    np.testing.assert_array_equal(found[5], [[1, 0], [3, -4]])
+
+
+def test_a_scalar_at_a_mask_reads_nothing(rt, adapter):
+    x = rt.constant_from(np.arange(6, dtype=np.float32))
+    mask = x > 2
+    reads = rt.backend.stats()
+    found = x.at[mask].set(0.0)
+    if adapter != "numpy":
+        assert rt.backend.stats().get("reads") == reads.get("reads")
+    assert found.tolist() == [0.0, 1.0, 2.0, 0.0, 0.0, 0.0]
+
+
+def test_collisions_are_deterministic_and_many(rt):
+    rng = np.random.default_rng(0)
+    host = rng.standard_normal(37).astype(np.float32)
+    index = rng.integers(0, 37, 20000)
+    values = rng.standard_normal(20000).astype(np.float32)
+    x, where, v = (rt.constant_from(each) for each in (host, index, values))
+    for change in ("set", "min", "max", "add"):
+        expected = host.copy()
+        if change == "set":
+            expected[index] = values
+        else:
+            CHANGES[change].at(expected, index, values)
+        got = getattr(x.at[where], change)(v).numpy()
+        if change == "add":
+            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4)
+        else:
+            np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(got, getattr(x.at[where], change)(v).numpy())
+    twos = tw.where(v > 0, 2.0, 0.5)
+    expected = host.astype(np.float64)
+    np.multiply.at(expected, index, np.where(values > 0, 2.0, 0.5))
+    np.testing.assert_array_equal(x.at[where].multiply(twos).numpy(), expected.astype(np.float32))
+
+
+def test_masks_that_do_not_fit(rt):
+    x = rt.constant_from(np.zeros((2, 3), np.float32))
+    with pytest.raises(errors.MaskShapeError, match=r"at\[...\].set: a mask of shape \(3,\)"):
+        x.at[[True, False, True]].set(1.0)
+    with pytest.raises(IndexError):
+        x[rt.constant_from(np.ones((2, 2), bool))]
+    with pytest.raises(errors.AxisError):
+        x[rt.constant_from(np.ones((2, 3, 1), bool))]
+    with pytest.raises(errors.DTypeError, match="bool"):
+        (x > 0).at[0].add(True)
+    with pytest.raises(errors.ShapeError, match="broadcast"):
+        x.at[x == 0].set(rt.constant_from([1.0, 2.0]))
+
+
+def test_an_index_tensor_out_of_bounds_spoils_the_result(rt):
+    x = rt.constant_from(np.zeros(3, np.float32))
+    index = rt.constant_from(np.array([0, 7]))
+    with pytest.raises(errors.IndexOutOfBoundsError):
+        x.at[index].set(1.0).numpy()
+    assert x.at[index[:1]].set(1.0).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_scalars_and_flags(rt):
     x = rt.constant_from(np.zeros((2, 3), np.float32))
     assert x.at[0].set(2).tolist() == [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     flags = rt.constant_from([True, True])
     assert flags.at[1].set(False).tolist() == [True, False]
     assert x.at[0, 0].set(np.nan).at[0, 0].set(1.0).tolist()[0] == [1.0, 0.0, 0.0]
-
-
-def test_index_arrays(rt):
-    x = rt.constant_from(np.zeros(4, np.float32))
-    assert x.at[[1, 1, 3]].add(2.0).tolist() == [0.0, 4.0, 0.0, 2.0]
-    with pytest.raises(errors.UnsupportedOperationError, match="add"):
-        x.at[[1, 2]].set(1.0)
 
 
 @pytest.mark.parametrize(

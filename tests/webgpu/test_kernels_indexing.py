@@ -88,6 +88,13 @@ def test_gather_and_scatter_agree_with_numpy(kernels, mode, index_dtype, axes, s
             axes=axes, mode=mode,
         )  # fmt: skip
         np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+        name = ("scatter_set", "scatter_mul", "scatter_min", "scatter_max")[MODES.index(mode)]
+        update = getattr(reference, name)
+        expected = update(np, out, x, indices, updates, axes=axes, mode=mode)
+        found = kernels.run(
+            name, view, indices, updates, shape=x.shape, dtype=dtype, axes=axes, mode=mode
+        )
+        np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("mode", MODES)

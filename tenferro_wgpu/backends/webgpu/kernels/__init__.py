@@ -6,6 +6,7 @@ launch functions; importing this package registers them all, for backend.py to l
 
 from tenferro_wgpu.backends.webgpu.kernels import (
     argmax,
+    compaction,
     contraction,
     elementwise,
     indexing,
@@ -18,6 +19,7 @@ from tenferro_wgpu.backends.webgpu.kernels.registry import registered_kernels
 
 __all__ = [
     "argmax",
+    "compaction",
     "contraction",
     "elementwise",
     "indexing",

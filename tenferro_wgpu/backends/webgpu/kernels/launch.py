@@ -21,6 +21,7 @@ from tenferro_wgpu.backends.webgpu.dialects import (
     native_names,
 )
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
+from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.errors import TensorTooLargeError
 from tenferro_wgpu.layout import contiguous_layout
@@ -179,6 +180,29 @@ class Launcher:
 def workgroup_count(invocations: int, workgroup_size: int = WORKGROUP) -> int:
     """Workgroups that hold this many invocations."""
     return -(-invocations // workgroup_size)
+
+
+def dispatch_items(
+    launcher: Launcher,
+    template: str,
+    structure: tuple[Any, ...],
+    context: Mapping[str, Any],
+    reads: tuple[Buffer, ...],
+    writes: tuple[Buffer, ...],
+    params: Sequence[int],
+    items: int,
+    name: str,
+) -> None:
+    """Queue a kernel with one invocation per item, for the operation `name`."""
+    pipeline = launcher.pipeline(
+        template,
+        structure,
+        context,
+        bindings=accesses(len(reads), len(writes)),
+        params_words=len(params),
+    )
+    groups = launcher.groups(workgroup_count(items))
+    launcher.queue.dispatch(pipeline, (*reads, *writes), words(params), groups, name, writes)
 
 
 def accesses(reads: int, writes: int) -> tuple[Access, ...]:

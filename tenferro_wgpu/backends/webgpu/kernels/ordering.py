@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
-    WORKGROUP,
     Launcher,
-    accesses,
-    workgroup_count,
+    dispatch_items,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
 from tenferro_wgpu.backends.webgpu.kernels.sorting import BLOCK, sort_by_digits, sort_runs
-from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, words
+from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
@@ -89,7 +87,7 @@ def launch_argsort(
         records, stride = _merged(launcher, name, records, keys, count, row), keys.words
     else:
         records, stride = _sorted(launcher, name, records, keys, count, row), 1
-    _dispatch(
+    dispatch_items(
         launcher, "ordering/order", (stride,), {"words": stride}, (records,), (result.handle,),
         (0, count, row), count, name,
     )  # fmt: skip
@@ -104,7 +102,7 @@ def _records(
     elements = launcher.buffer(launcher.contiguous(x, name))
     records = launcher.empty_buffer(4 * (keys.words + 1) * x.size, name)
     context = {"kind": keys.kind, "bits": keys.bits, "words": keys.words}
-    _dispatch(
+    dispatch_items(
         launcher, "ordering/keys", (keys.kind, keys.bits), context, (elements,), (records,),
         (0, x.size, _ALL_ONES if descending else 0), x.size, name,
     )  # fmt: skip
@@ -118,7 +116,7 @@ def _merged(
     for run in sort_runs(row):
         structure = "block" if run == 1 else "merge"
         result = launcher.empty_buffer(4 * (keys.words + 1) * count, name)
-        _dispatch(
+        dispatch_items(
             launcher, "ordering/merge", (structure, keys.words),
             {"pass": structure, "words": keys.words, "block": BLOCK}, (records,), (result,),
             (0, count, row, run), count, name,
@@ -142,7 +140,7 @@ def _sorted(
             if pairs is not None:
                 reads, structure = (*reads, pairs), "next"
             result = launcher.empty_buffer(8 * count, name)
-            _dispatch(
+            dispatch_items(
                 launcher, "ordering/pairs", (structure, source, keys.words, word),
                 {"pass": structure, "source": source, "words": keys.words, "word": word},
                 reads, (result,), (0, count, row), count, name,
@@ -167,7 +165,7 @@ def launch_permute(
     if result.size:
         bits = launcher.bits_dialect(x.dtype)
         structure = "from" if name == "permute" else "to"
-        _dispatch(
+        dispatch_items(
             launcher, "ordering/permute", (structure, bits.name), {"pass": structure, "T": bits},
             (launcher.buffer(x), launcher.buffer(order)), (result.handle,),
             (0, result.size, result.shape[1]), result.size, name,
@@ -192,31 +190,8 @@ def launch_searchsorted(
         # A binding cannot be empty; nothing is read where there is nothing to search.
         known = _records(launcher, name, x, keys) if x.size else found
         side = params["side"]
-        _dispatch(
+        dispatch_items(
             launcher, "ordering/search", (side, keys.words), {"side": side, "words": keys.words},
             (known, found), (result.handle,), (0, result.size, x.size), result.size, name,
         )  # fmt: skip
     return (result,)
-
-
-def _dispatch(
-    launcher: Launcher,
-    template: str,
-    structure: tuple[Any, ...],
-    context: dict[str, Any],
-    reads: tuple[Buffer, ...],
-    writes: tuple[Buffer, ...],
-    params: tuple[int, ...],
-    invocations: int,
-    name: str,
-) -> None:
-    """Queue one kernel with an invocation per item."""
-    pipeline = launcher.pipeline(
-        template,
-        structure,
-        context,
-        bindings=accesses(len(reads), len(writes)),
-        params_words=len(params),
-    )
-    groups = launcher.groups(workgroup_count(invocations, WORKGROUP))
-    launcher.queue.dispatch(pipeline, (*reads, *writes), words(params), groups, name, writes)

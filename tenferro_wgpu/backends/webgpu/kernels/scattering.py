@@ -1,9 +1,9 @@
-"""Scatter-add at indices that live on the device.
+"""Scatter at indices that live on the device: add, multiply, take the extremum, or replace.
 
-Entries are sorted by the row of the target that they add to, and each row's updates are added in
-their own order (many of them block by block), so that collisions are exact and deterministic for
-every dtype, with or without atomics. The kernel that finds the rows reports bad indices to the
-queue, as gather's does.
+Entries are sorted by the row of the target that they belong to, and each row's updates are taken
+in their own order (many of them block by block), so that collisions are exact and deterministic
+for every dtype, with or without atomics; where entries replace, the last one stays. The
+kernel that finds the rows reports bad indices to the queue, as gather's does.
 """
 
 from __future__ import annotations
@@ -26,19 +26,29 @@ from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
-#: The most entries of a scatter that one invocation adds one by one, in NumPy's order.
+#: The most entries of a scatter that one invocation takes one by one, in NumPy's order.
 LONGEST_ROW = 4096
 
 
-@kernel("scatter_add")
-def launch_scatter_add(
+#: Primitive -> T's function that combines two elements, and its neutral element.
+COMBINATIONS = {
+    "scatter_add": ("add", "zero"),
+    "scatter_mul": ("mul", "one"),
+    "scatter_min": ("minimum", "highest"),
+    "scatter_max": ("maximum", "lowest"),
+    "scatter_set": ("", ""),
+}
+
+
+@kernel(*COMBINATIONS)
+def launch_scatter(
     launcher: Launcher,
     name: str,
     operands: tuple[Tensor, ...],
     params: Mapping[str, Any],
     outputs: tuple[ShapeDtype, ...],
 ) -> tuple[Tensor, ...]:
-    """`x` plus the windows of `updates` (shape batch + slice_sizes) at their places."""
+    """`x` combined with the windows of `updates` (shape batch + slice_sizes) at their places."""
     x, indices, updates = operands
     axes, mode = tuple(params["axes"]), params["mode"]
     indices = checked_indices(launcher, indices, mode, name)
@@ -61,7 +71,8 @@ def launch_scatter_add(
     bounds = _row_bounds(launcher, name, keys, row_count, entries)
     result = launcher.empty(outputs[0], name)
     target = launcher.contiguous(x, name)
-    T = launcher.dialect(x.dtype)
+    combine = COMBINATIONS[name][0]
+    T = launcher.dialect(x.dtype) if combine else launcher.bits_dialect(x.dtype)
     segments = target_segments(x.shape, axes, slice_sizes)
     columns = prod(slice_sizes[axis] for axis in inner_axes)
     width = 4 if T.words == 1 and are_quads(segments) else 1
@@ -69,7 +80,7 @@ def launch_scatter_add(
         kind, extent, window_extent = segments[-1]
         segments = (*segments[:-1], (kind, extent // 4, window_extent // 4))
         columns //= 4
-    length = block_length(entries)
+    length = block_length(entries) if combine else 0
     sums: tuple[Buffer, ...] = ()
     if length:
         sums = (_block_sums(launcher, name, rows, keys, entries // length, columns, length, width),)
@@ -78,9 +89,15 @@ def launch_scatter_add(
         block += [extent, extent_of_window]
     kinds = tuple(kind for kind, _, _ in segments)
     pipeline = launcher.pipeline(
-        "indexing/scatter_sum",
-        (T.name, kinds, length > 0, width),
-        {"T": T, "segments": kinds, "blocked": length > 0, "width": width},
+        "indexing/scatter_combine",
+        (T.name, combine, kinds, length > 0, width),
+        {
+            "T": T,
+            "combine": combine,
+            "segments": kinds,
+            "blocked": length > 0,
+            "width": width,
+        },
         bindings=accesses(4 + len(sums), 1),
         params_words=len(block),
     )
@@ -132,14 +149,20 @@ def _block_sums(
     length: int,
     width: int,
 ) -> Buffer:
-    """Queue the sums of whole blocks of sorted entries, shape (blocks, columns * width)."""
+    """Queue what whole blocks of sorted entries make, shape (blocks, columns * width)."""
+    combine, start = COMBINATIONS[name]
     T = launcher.dialect(rows.dtype)
     block = (0, blocks * columns, length, columns)
     sums = launcher.empty_buffer(launcher.nbytes(blocks * columns * width, rows.dtype), name)
     pipeline = launcher.pipeline(
         "indexing/scatter_blocks",
-        (T.name, width),
-        {"T": T, "width": width},
+        (T.name, combine, width),
+        {
+            "T": T,
+            "combine": combine,
+            "start": start,
+            "width": width,
+        },
         bindings=accesses(2, 1),
         params_words=len(block),
     )

@@ -8,16 +8,12 @@ result does not depend on the device's timing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
     LONGEST_LOOP,
-    WORKGROUP,
     Launcher,
-    accesses,
-    workgroup_count,
+    dispatch_items,
 )
-from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 
 #: Pairs of a block that one pass of the merge sort sorts by counting.
@@ -48,12 +44,16 @@ class DigitSort:
     chunk: int
     chunks: int
     shifts: tuple[int, ...]
-    segment: int
 
     @property
     def counters(self) -> int:
         """Numbers to add up in each pass."""
         return self.chunks << DIGIT_BITS
+
+    @property
+    def segment(self) -> int:
+        """Numbers that one invocation adds up."""
+        return scan_segment(self.counters)
 
 
 def plan_digit_sort(count: int, largest: int) -> DigitSort:
@@ -64,10 +64,15 @@ def plan_digit_sort(count: int, largest: int) -> DigitSort:
     chunk = min(max(SHORTEST_CHUNK, -(-count // CHUNKS)), LONGEST_LOOP // 2)
     chunks = -(-count // chunk)
     shifts = tuple(range(0, max(largest.bit_length(), 1), DIGIT_BITS))
+    return DigitSort(chunk, chunks, shifts)
+
+
+def scan_segment(count: int) -> int:
+    """Numbers of a segment of a scan: a power of two whose square is not less than their count."""
     segment = 1
-    while segment * segment < chunks << DIGIT_BITS:
+    while segment * segment < count:
         segment *= 2
-    return DigitSort(chunk, chunks, shifts, segment)
+    return segment
 
 
 def sort_pairs(launcher: Launcher, buffer: Buffer, count: int, largest: int, name: str) -> Buffer:
@@ -94,9 +99,9 @@ def _merged(launcher: Launcher, buffer: Buffer, count: int, name: str) -> Buffer
     for run in sort_runs(count):
         structure = "block" if run == 1 else "merge"
         result = launcher.empty_buffer(8 * count, name)
-        _dispatch(
-            launcher, "indexing/merge_pairs", structure, {"block": BLOCK}, (buffer,), (result,),
-            (0, count, run), count, name,
+        dispatch_items(
+            launcher, "indexing/merge_pairs", (structure,), {"pass": structure, "block": BLOCK},
+            (buffer,), (result,), (0, count, run), count, name,
         )  # fmt: skip
         buffer = result
     return buffer
@@ -115,47 +120,31 @@ def _sorted_by_digit(
     digits = {"digits": 1 << DIGIT_BITS}
     params = (0, count, plan.chunks, plan.chunk, shift, largest)
     counts = launcher.empty_buffer(4 * plan.counters, name)
-    _dispatch(
-        launcher, "indexing/sort_digits", "count", digits, (buffer,), (counts,),
-        params, plan.chunks, name,
+    dispatch_items(
+        launcher, "indexing/sort_digits", ("count",), {"pass": "count", **digits},
+        (buffer,), (counts,), params, plan.chunks, name,
     )  # fmt: skip
-    segments = -(-plan.counters // plan.segment)
-    sums = launcher.empty_buffer(4 * segments, name)
-    scan = (0, plan.counters, plan.segment)
-    for structure, reads, writes, block, invocations in (
-        ("segments", (counts,), (sums,), scan, segments),
-        ("between", (), (sums,), (0, segments, segments), 1),
-        ("within", (sums,), (counts,), scan, segments),
-    ):
-        _dispatch(
-            launcher, "indexing/sums_before", structure, {}, reads, writes, block, invocations, name
-        )
+    sum_before(launcher, counts, plan.counters, name)
     result = launcher.empty_buffer(8 * count, name)
-    _dispatch(
-        launcher, "indexing/sort_digits", "move", digits, (buffer,), (result, counts),
-        params, plan.chunks, name,
+    dispatch_items(
+        launcher, "indexing/sort_digits", ("move",), {"pass": "move", **digits},
+        (buffer,), (result, counts), params, plan.chunks, name,
     )  # fmt: skip
     return result
 
 
-def _dispatch(
-    launcher: Launcher,
-    template: str,
-    structure: str,
-    context: dict[str, Any],
-    reads: tuple[Buffer, ...],
-    writes: tuple[Buffer, ...],
-    params: tuple[int, ...],
-    invocations: int,
-    name: str,
-) -> None:
-    """Queue one pass of a sort."""
-    pipeline = launcher.pipeline(
-        template,
-        (structure,),
-        {"pass": structure, **context},
-        bindings=accesses(len(reads), len(writes)),
-        params_words=len(params),
-    )
-    groups = launcher.groups(workgroup_count(invocations, WORKGROUP))
-    launcher.queue.dispatch(pipeline, (*reads, *writes), words(params), groups, name, writes)
+def sum_before(launcher: Launcher, numbers: Buffer, count: int, name: str) -> None:
+    """Queue the replacement of u32 numbers by the sums of those before them, in place."""
+    segment = scan_segment(count)
+    segments = -(-count // segment)
+    sums = launcher.empty_buffer(4 * segments, name)
+    scan = (0, count, segment)
+    for structure, reads, writes, block, invocations in (
+        ("segments", (numbers,), (sums,), scan, segments),
+        ("between", (), (sums,), (0, segments, segments), 1),
+        ("within", (sums,), (numbers,), scan, segments),
+    ):
+        dispatch_items(
+            launcher, "indexing/sums_before", (structure,), {"pass": structure}, reads, writes,
+            block, invocations, name,
+        )  # fmt: skip

@@ -1,0 +1,115 @@
+"""Boolean masks as indices: how many elements they choose, and what they choose.
+
+A mask on the host is counted there.  One on the device is counted there too, and the count, a
+single number, is read when the shape of a result needs it: once per mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import MaskShapeError
+from . import structural, views
+from .compaction import NONZERO, compressed, counts_of, expanded, total_of
+from .reading import Reading
+from .value import Value, apply
+
+__all__ = ["Mask"]
+
+Shape = tuple[int, ...]
+
+
+class Mask:
+    """A mask in the key of an index; it indexes as many axes as it has."""
+
+    __slots__ = ("_before", "_count", "_flags", "_host", "_x", "shape")
+
+    def __init__(self, x: Value, mask: Any) -> None:
+        self._x = x
+        self._host: np.ndarray[Any, Any] | None = None
+        self._flags: Value | None = mask if isinstance(mask, Value) else None
+        if self._flags is None:
+            self._host = np.asarray(mask)
+        self._before: Value | None = None
+        self._count: int | None = None if self._host is None else int(np.count_nonzero(self._host))
+        self.shape: Shape = tuple(mask.shape) if self._host is None else self._host.shape
+
+    def check(self, op: str, axis: int) -> None:
+        """Raise MaskShapeError if the axes of the tensor from `axis` on are not the mask's."""
+        shape = self._x.shape
+        if shape[axis : axis + len(self.shape)] != self.shape:
+            raise MaskShapeError(op, self.shape, shape, axis)
+
+    @property
+    def extent(self) -> int:
+        """Elements of the mask: the extent of the axes that it indexes, made one."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def flags(self) -> Value:
+        """The mask as a vector of bools on the device."""
+        if self._flags is None:
+            assert self._host is not None, "a mask is on the host or on the device"
+            self._flags = self._x.interpreter.array(self._host)
+        flags: Value = views.reshaped(self._flags, (self.extent,))
+        return flags
+
+    @property
+    def before(self) -> Value:
+        """How many elements are chosen before each one, and in all."""
+        if self._before is None:
+            self._before = counts_of(self.flags)
+        return self._before
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of chosen elements is known."""
+        return self._count is not None
+
+    @property
+    def count(self) -> int:
+        """The number of chosen elements, which must be known."""
+        assert self._count is not None, "whoever parses a key counts its masks first"
+        return self._count
+
+    def counting(self) -> Reading[None]:
+        """A program that finds out how many elements are chosen."""
+        if self._count is None:
+            self._count = yield total_of(self.before)
+
+    def positions(self) -> Any:
+        """Where the mask is true, counted in C order: an index for the axes made one."""
+        if self._host is not None:
+            return np.flatnonzero(self._host)
+        found = apply(NONZERO, self.before, shape=(self.extent,), count=self.count)
+        return views.reshaped(found, (self.count,))
+
+    def chosen(self, x: Value, place: int) -> Any:
+        """The chosen elements along one axis of `x`, which stands for the mask's axes."""
+        matrix, rest = _first(x, place)
+        found = compressed(matrix, self.before, self.count)
+        return _back(found, rest, place)
+
+    def spread(self, values: Value, place: int) -> Any:
+        """Values put where they were chosen from along an axis, zeros elsewhere."""
+        matrix, rest = _first(values, place)
+        return _back(expanded(matrix, self.before), rest, place)
+
+    def along(self, shape: Shape, place: int) -> Any:
+        """The mask along one axis of `shape`, repeated along the others."""
+        return structural.broadcast_in_dim(self.flags, shape, (place,))
+
+
+def _first(x: Value, place: int) -> tuple[Any, Shape]:
+    """One axis as the rows of a matrix, the others as its columns; and their extents."""
+    others = tuple(axis for axis in range(x.ndim) if axis != place)
+    rest = tuple(x.shape[axis] for axis in others)
+    moved = views.permuted(x, (place, *others))
+    return views.reshaped(moved, (x.shape[place], int(np.prod(rest, dtype=np.int64)))), rest
+
+
+def _back(matrix: Value, rest: Shape, place: int) -> Any:
+    x = views.reshaped(matrix, (matrix.shape[0], *rest))
+    return views.permuted(x, (*range(1, place + 1), 0, *range(place + 1, x.ndim)))
