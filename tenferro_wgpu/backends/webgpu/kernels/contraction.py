@@ -117,8 +117,9 @@ def launch_contraction(
         if not isinstance(work, Matrices):
             return launch_contraction(launcher, name, *work, outputs)
         check_counts(name, work.batches, work.m, work.n, work.k, result.size)
-        T = arithmetic_dialect(launcher.dialect(x.dtype))
-        found = prepare(launcher, planned(launcher, work, T), T)
+        own = launcher.dialect(x.dtype)
+        T = arithmetic_dialect(own)
+        found = prepare(launcher, planned(launcher, work, T), T, result=own)
         launcher.plans.store(key, found)
     splits = found.plan.splits
     partials = ShapeDtype((splits, *spec.shape), spec.dtype) if splits > 1 else spec
@@ -154,8 +155,8 @@ def as_matrices(
 
 
 def arithmetic_dialect(T: Dialect) -> Dialect:
-    """The dialect to compute in: sums and products of int32 have the bits of uint32's."""
-    return dialect("u32") if T.name == "i32" else T
+    """The dialect to compute in: the low bits of sums and products need no more than uint32's."""
+    return dialect("u32") if T.words == 1 and T.dtype.kind in "iu" else T
 
 
 def _replaced(pairs: Pairs, position: int, axes: tuple[int, ...]) -> Pairs:
@@ -191,11 +192,19 @@ def plan_with(work: Matrices, tile: Tile, T: Dialect, kind: AdapterKind) -> Cont
 
 
 def prepare(
-    launcher: Launcher, plan: ContractionPlan, T: Dialect, epilogue: Epilogue | None = None
+    launcher: Launcher,
+    plan: ContractionPlan,
+    T: Dialect,
+    epilogue: Epilogue | None = None,
+    result: Dialect | None = None,
 ) -> ContractionLaunch:
-    """Compile the kernel of a plan, with an expression of the product or alone."""
+    """Compile the kernel of a plan, with an expression of the product or alone.
+
+    `T` is what sums are computed in, and `result`, by default the same, what alone they become.
+    """
     tile = plan.tile
-    alone = Epilogue(results=((0, T, 2),))
+    stored = result or T
+    alone = Epilogue(stored.name, results=((0, stored, 2),))
     after = epilogue or alone
     bound = 2 + sum(kind != "constant" for kind, *_ in after.leaves)
     all_words = (*plan.words, *after.words)

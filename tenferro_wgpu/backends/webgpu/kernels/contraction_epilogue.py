@@ -16,6 +16,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction import (
     MOST_UNROLLED,
     ContractionLaunch,
     Epilogue,
+    arithmetic_dialect,
     as_matrices,
     planned,
     prepare,
@@ -150,12 +151,14 @@ def _prepare(
         launcher.check_bindable(nbytes, "dot_general")
     product = dialect(expression.operands[0])
     scratch = scratch_output(product, outputs)
+    T = arithmetic_dialect(product)
     # Hidden: no compiler may merge the last step of the sum with the first of the expression.
-    statements = (f"let v0 = tf_hide_{product.name}(product);", *expression.statements())
+    element = "product" if T is product else f"tf_narrow_{product.name}(product)"
+    statements = (f"let v0 = tf_hide_{product.name}({element});", *expression.statements())
     launch = prepare(
         launcher,
-        planned(launcher, work, product),
-        product,
+        planned(launcher, work, T),
+        T,
         Epilogue(
             key=(expression, tuple(kind for kind, *_ in described)),
             leaves=tuple(described),
