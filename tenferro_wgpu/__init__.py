@@ -54,15 +54,7 @@ from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
 from .namespace_info import namespace_info as __array_namespace_info__
-from .ops.activation import (
-    layer_norm,
-    log_softmax,
-    masked_log_softmax,
-    masked_softmax,
-    relu,
-    rms_norm,
-    softmax,
-)
+from .ops.activation import *
 from .ops.aliases import *
 from .ops.bits import *
 from .ops.calling import astype
@@ -95,34 +87,15 @@ from .ops.grids import from_dlpack, geomspace, indices, logspace, meshgrid
 from .ops.hyperbolic import *
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
-from .ops.norms import (
-    logsumexp,
-    norm,
-    vector_norm,
-)
+from .ops.norms import *
 from .ops.operators import compare
 from .ops.ordering import *
 from .ops.padding import pad
 from .ops.powers import *
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
-from .ops.reduction import (
-    all,
-    any,
-    argmax,
-    argmin,
-    count_nonzero,
-    max,
-    mean,
-    min,
-    prod,
-    reduce_max,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    sum,
-    sum_of_squares,
-)
+from .ops.reduction import *
 from .ops.rounding import *
+from .ops.scanning import *
 from .ops.stacking import (
     atleast_1d,
     atleast_2d,
@@ -134,17 +107,7 @@ from .ops.stacking import (
     hstack,
     vstack,
 )
-from .ops.statistics import (
-    average,
-    cov,
-    diff,
-    nanmax,
-    nanmean,
-    nanmin,
-    nansum,
-    std,
-    var,
-)
+from .ops.statistics import *
 from .ops.structural import (
     broadcast_in_dim,
     broadcast_to,
@@ -203,18 +166,13 @@ __all__ = [
     "WebGpuBackend",
     "__array_api_version__",
     "__array_namespace_info__",
-    "all",
-    "any",
     "arange",
-    "argmax",
-    "argmin",
     "array_split",
     "asarray",
     "astype",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "average",
     "bool",
     "broadcast_arrays",
     "broadcast_in_dim",
@@ -228,8 +186,6 @@ __all__ = [
     "complex64",
     "concat",
     "concatenate",
-    "count_nonzero",
-    "cov",
     "current_runtime",
     "default_runtime",
     "device_get",
@@ -237,7 +193,6 @@ __all__ = [
     "devices",
     "diag",
     "diagonal",
-    "diff",
     "dot_general",
     "dstack",
     "e",
@@ -275,56 +230,32 @@ __all__ = [
     "int8",
     "isdtype",
     "jvp",
-    "layer_norm",
     "linspace",
-    "log_softmax",
     "logspace",
-    "logsumexp",
-    "masked_log_softmax",
-    "masked_softmax",
     "matmul",
     "matrix_transpose",
-    "max",
-    "mean",
     "meshgrid",
-    "min",
     "moveaxis",
     "nan",
-    "nanmax",
-    "nanmean",
-    "nanmin",
-    "nansum",
     "newaxis",
     "no_grad",
-    "norm",
     "ones",
     "ones_like",
     "pad",
     "permute_dims",
     "pi",
-    "prod",
     "ravel",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "relu",
     "repeat",
     "reshape",
     "result_type",
-    "rms_norm",
     "roll",
     "rot90",
     "scatter_add",
     "scatter_add_slices",
     "set_default_runtime",
-    "softmax",
     "split",
     "squeeze",
     "stack",
-    "std",
-    "sum",
-    "sum_of_squares",
     "swapaxes",
     "take",
     "take_along_axis",
@@ -341,9 +272,7 @@ __all__ = [
     "uint64",
     "uint8",
     "unstack",
-    "var",
     "vecdot",
-    "vector_norm",
     "vstack",
     "warmup",
     "zeros",
@@ -351,16 +280,21 @@ __all__ = [
 ]
 
 # Many modules name what is public themselves.
+__all__ += ops.activation.__all__
 __all__ += ops.aliases.__all__
 __all__ += ops.bits.__all__
 __all__ += ops.choice.__all__
 __all__ += ops.closeness.__all__
 __all__ += ops.elementwise.__all__
 __all__ += ops.exponential.__all__
+__all__ += ops.finding.__all__
 __all__ += ops.floats.__all__
 __all__ += ops.hyperbolic.__all__
-__all__ += ops.powers.__all__
-__all__ += ops.rounding.__all__
-__all__ += ops.trigonometry.__all__
-__all__ += ops.finding.__all__
+__all__ += ops.norms.__all__
 __all__ += ops.ordering.__all__
+__all__ += ops.powers.__all__
+__all__ += ops.reduction.__all__
+__all__ += ops.rounding.__all__
+__all__ += ops.scanning.__all__
+__all__ += ops.statistics.__all__
+__all__ += ops.trigonometry.__all__

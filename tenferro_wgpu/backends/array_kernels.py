@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from ..tensor import ShapeDtype
 from . import array_indexing_kernels as indexing
 from . import array_ordering_kernels as ordering
+from .array_scan_kernels import SCAN_KERNELS
 
 __all__ = ["KERNELS", "UFUNCS", "BoundKernel", "bind_kernels"]
 
@@ -309,6 +310,7 @@ KERNELS: dict[str, ArrayKernel] = {
     "reduce_min": reduce_min,
     "argmax": argmax,
     "argmin": argmin,
+    **SCAN_KERNELS,
     "concatenate": concatenate,
     "pad": pad,
     "gather": indexing.gather,

@@ -34,6 +34,7 @@ from . import (
     rearranging,
     reduction,
     rounding,
+    scanning,
     stacking,
     statistics,
     structural,
@@ -231,7 +232,7 @@ class Operators(NumpyProtocols, Value):
 
 
 #: Modules all of whose functions are methods.
-_REDUCING = (reduction, norms, statistics, activation, finding, ordering)
+_REDUCING = (reduction, norms, statistics, scanning, activation, finding, ordering)
 
 #: Method name -> function; the first argument of the function is the tensor.
 METHODS: dict[str, Callable[..., Any]] = {

@@ -15,7 +15,7 @@ import tenferro_wgpu as tw
 from .operations import Case
 from .values import ALL, FLOATS
 
-__all__ = ["QUANTIFIERS", "STATISTICS"]
+__all__ = ["QUANTIFIERS", "SCANS", "STATISTICS"]
 
 Array = np.ndarray[Any, Any]
 
@@ -41,6 +41,13 @@ def _sum_of_squares(x: Array, axis: Any = None, keepdims: bool = False) -> Array
     elif x.dtype.kind == "u":
         x = x.astype(np.uint64)
     return np.asarray(np.sum((x * np.conj(x)).real, axis=axis, keepdims=keepdims))
+
+
+def _accumulated(function: np.ufunc) -> Callable[..., Any]:
+    def run(x: Array, axis: int | None = None) -> Array:
+        return np.asarray(function.accumulate(x.ravel() if axis is None else x, axis=axis or 0))
+
+    return run
 
 
 def _norm(order: float) -> Callable[..., Any]:
@@ -92,4 +99,12 @@ STATISTICS = {
         )
         for order in (2, 0, 1, np.inf, -np.inf, 3.5, -2)
     },
+}
+
+#: Running combinations along one axis.
+SCANS = {
+    "cumsum": Case(tw.cumsum, np.cumsum, ALL, ulps=8),
+    "cumprod": Case(tw.cumprod, np.cumprod, ALL, ulps=300),
+    "cummax": Case(tw.cummax, _accumulated(np.maximum), ALL, any_zero=True),
+    "cummin": Case(tw.cummin, _accumulated(np.minimum), ALL, any_zero=True),
 }

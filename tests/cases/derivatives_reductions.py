@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import tenferro_wgpu as tw
+from tenferro_wgpu.ops.scanning_rules import recurrence
 
 _STEPS = np.random.default_rng(12).permutation(24) / 6 - 1.9
 CUBE = _STEPS.reshape(2, 3, 4)
@@ -13,6 +14,8 @@ ROW = _STEPS[12:16]
 OTHER = np.random.default_rng(13).permutation(24).reshape(2, 3, 4) / 7 - 1.6
 POSITIVE = np.abs(CUBE) + 0.3
 COMPLEX = CUBE + 1j * OTHER
+
+ZEROS = np.array([[1.5, -2.0, 0.5, 3.0], [0.0, 2.0, -1.0, 0.7], [0.3, 0.0, 0.0, -0.4]])
 
 #: (name, function, inputs) of each.
 CASES = [
@@ -47,6 +50,21 @@ CASES = [
     ("diff, edges", lambda x, y: tw.diff(x, axis=0, prepend=y[None], append=0.5), (MATRIX, ROW)),
     ("sum, initial and where", lambda x: tw.sum(x * x, axis=1, initial=2, where=x > 0), (CUBE,)),
     ("max, initial and where", lambda x: tw.max(x, axis=1, initial=0.4, where=x < 1), (CUBE,)),
+    ("cumsum", lambda x: tw.cumsum(x, axis=1) * x, (CUBE,)),
+    ("cumsum, flat", tw.cumsum, (MATRIX,)),
+    (
+        "cumulative_sum, initial",
+        lambda x: tw.cumulative_sum(x * x, axis=0, include_initial=True),
+        (MATRIX,),
+    ),
+    ("linear recurrence", lambda a, b: recurrence(a, b, 1), (CUBE, OTHER)),
+    ("linear recurrence, from the end", lambda a, b: recurrence(a, b, 1, True), (ZEROS, MATRIX)),
+    ("cumprod", lambda x: tw.cumprod(x, axis=1), (CUBE,)),
+    ("cumprod, zeros", lambda x: tw.cumprod(x, axis=1), (ZEROS,)),
+    ("cumprod, complex", lambda z: tw.cumprod(z, axis=2), (COMPLEX,)),
+    ("cummax", lambda x: tw.cummax(x, axis=1) ** 2, (CUBE,)),
+    ("cummin", lambda x: tw.cummin(x) * x.reshape(-1), (MATRIX,)),
+    ("cumulative_logsumexp", lambda x: tw.cumulative_logsumexp(3 * x, axis=1), (CUBE,)),
     ("relu", lambda x: tw.relu(x) * x, (CUBE,)),
     ("softmax", lambda x: tw.softmax(x) * x, (CUBE,)),
     ("softmax, two axes", lambda x: tw.softmax(x, axis=(0, 2)), (CUBE,)),

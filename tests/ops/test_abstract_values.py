@@ -22,6 +22,7 @@ from tenferro_wgpu.ops import (
     joining,
     permuting,
     reduction,
+    scanning_rules,
     scattering,
     views,
 )
@@ -42,6 +43,7 @@ MODULES = (
     permuting,
     reduction,
     scattering,
+    scanning_rules,
     views,
 )
 PRIMITIVES: dict[str, Primitive] = dict(TABLE)
@@ -118,6 +120,15 @@ ROWS = [
     Row("reduce_prod", (of(C128, 2, 3),), (2,), C128, {"axes": (1,)}),
     Row("argmax", (real(2, 3),), (2,), I64, {"axis": 1}),
     Row("argmin", (real(2, 3),), (2,), I64, {"axis": 1}),
+    Row("cumulative_sum", (real(2, 3),), (2, 3), params={"axis": 1, "reverse": False}),
+    *(
+        Row(f"cumulative_{name}", (real(2, 3),), (2, 3), params={"axis": 1})
+        for name in ("prod", "max", "min", "logsumexp")
+    ),
+    Row("cumulative_prod", (of(C128, 2, 3),), (2, 3), C128, {"axis": 0}),
+    Row(
+        "linear_recurrence", (real(2, 3), real(2, 3)), (2, 3), params={"axis": 1, "reverse": True}
+    ),
     Row("stop_gradient", (of(I64, 2, 3),), (2, 3), I64),
     Row("transpose", (real(2, 3, 4),), (4, 2, 3), params={"permutation": (2, 0, 1)}),
     Row("reshape", (real(2, 6),), (3, 4), params={"shape": (3, 4)}),

@@ -12,6 +12,7 @@ from tenferro_wgpu.backends.webgpu.kernels import (
     indexing,
     ordering,
     reduction,
+    scanning,
     scattering,
     structural,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "ordering",
     "reduction",
     "registered_kernels",
+    "scanning",
     "scattering",
     "structural",
 ]
