@@ -96,6 +96,7 @@ from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, s
 from .ops.reduction import *
 from .ops.rounding import *
 from .ops.scanning import *
+from .ops.special import digamma, erf, erfc, lgamma, polygamma
 from .ops.stacking import (
     atleast_1d,
     atleast_2d,
@@ -148,6 +149,11 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "polygamma",
+    "lgamma",
+    "erfc",
+    "erf",
+    "digamma",
     "AdContext",
     "CacheLimits",
     "CacheSelector",

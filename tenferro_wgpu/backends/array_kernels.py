@@ -15,6 +15,7 @@ from ..errors import ArgumentError
 from ..tensor import ShapeDtype
 from . import array_indexing_kernels as indexing
 from . import array_ordering_kernels as ordering
+from . import special_functions as special
 from .array_scan_kernels import SCAN_KERNELS
 
 __all__ = ["KERNELS", "UFUNCS", "BoundKernel", "bind_kernels"]
@@ -328,6 +329,11 @@ KERNELS: dict[str, ArrayKernel] = {
     "nonzero": ordering.nonzero,
     "compress": ordering.compress,
     "expand": ordering.expand,
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "lgamma": special.lgamma,
+    "digamma": special.digamma,
+    "polygamma": special.polygamma,
 }
 
 

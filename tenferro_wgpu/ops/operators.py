@@ -35,6 +35,7 @@ from . import (
     reduction,
     rounding,
     scanning,
+    special,
     stacking,
     statistics,
     structural,
@@ -238,7 +239,7 @@ _REDUCING = (reduction, norms, statistics, scanning, activation, finding, orderi
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        compare, astype,
+        compare, astype, special.erf, special.erfc, special.lgamma, special.digamma,
         *(getattr(module, name) for module in _REDUCING for name in module.__all__),
         structural.ravel, structural.flatten,
         structural.permute_dims, structural.matrix_transpose, structural.swapaxes,

@@ -17,9 +17,9 @@ from .value import NO_PARAMS, Value
 NUMERIC = "iufc"
 ORDERED = "biuf"
 FLOATING = "fc"
+REAL_FLOATING = "f"
 ANY = "biufc"
 REAL_NUMBERS = "iuf"
-REAL_FLOATING = "f"
 INTEGERS = "iu"
 #: Kinds that another function answers, and that function: the primitive never sees them.
 Elsewhere = tuple[str, Callable[..., Any]]
@@ -71,9 +71,9 @@ _DTYPES = {
     NUMERIC: ("integers, floats or complex numbers", "bools"),
     ORDERED: ("bools, integers or floats", "complex numbers"),
     FLOATING: ("floats or complex numbers, integers as the default float", ""),
+    REAL_FLOATING: ("floats, integers as the default float", "complex numbers"),
     ANY: ("any dtype", ""),
     "b": ("bools", "integers, floats and complex numbers"),
-    REAL_FLOATING: ("floats, integers as the default float", "complex numbers"),
     REAL_NUMBERS: ("integers or floats", "bools and complex numbers"),
     INTEGERS: ("integers", "bools, floats and complex numbers"),
     "biu": ("bools or integers", "floats and complex numbers"),

@@ -19,6 +19,7 @@ from . import (
     derivatives_elementwise,
     derivatives_ordering,
     derivatives_reductions,
+    derivatives_special,
     derivatives_structural,
 )
 
@@ -229,7 +230,7 @@ case("two layers", lambda x, w, v: tw.tanh(x @ w) @ v, X, spread(4, 5), spread(5
 
 # -- families with files of their own -----------------------------------------------------------
 
-for _family in (derivatives_structural, derivatives_reductions):
+for _family in (derivatives_structural, derivatives_reductions, derivatives_special):
     for _name, _function, _inputs in _family.CASES:
         case(_name, _function, *_inputs)
 CASES += [DerivativeCase(*each) for each in derivatives_ordering.CASES]

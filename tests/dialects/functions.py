@@ -35,6 +35,8 @@ class Function:
         operands: how many there are.
         dialects: where these domains are measured.
         domains: more of them. "all bits", every bit random, is always there.
+        absolute: in units of the dtype's epsilon, an error that counts as none: near zeros of a
+            function that are not representable.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Function:
     operands: int = 1
     dialects: tuple[str, ...] = FLOATS
     domains: Domains | None = None
+    absolute: float = 0.0
 
 
 def _sigmoid(x: np.ndarray) -> Any:

@@ -82,16 +82,18 @@ UNARY = [
     "atanh", "conj", "copy",
 ]  # fmt: skip
 REAL_UNARY = ["cbrt", "sigmoid", "floor", "ceil", "round", "trunc"]
+REAL_UNARY += ["erf", "erfc", "lgamma", "digamma"]
 BINARY = [
     "add", "sub", "mul", "div", "pow", "maximum", "minimum", "fmax", "fmin", "floor_divide",
     "remainder", "fmod", "atan2", "hypot", "logaddexp", "copysign", "nextafter",
+    "polygamma",
 ]  # fmt: skip
 BITS = ["bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right"]
 COMPARISONS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
 COMPLEX_BINARY = ["add", "sub", "mul", "div", "pow"]
 
 ROWS = [
-    *(Row(name, (real(3, 4),), (3, 4)) for name in UNARY),
+    *(Row(name, (real(3, 4),), (3, 4)) for name in (*UNARY, *REAL_UNARY)),
     *(Row(name, (of(C128, 3, 4),), (3, 4), C128) for name in UNARY if name != "abs"),
     *(Row(name, (real(3, 4),), (3, 4)) for name in REAL_UNARY),
     *(Row(name, (of(C128, 3),), (3,), BOOL) for name in ("is_nan", "is_inf", "is_finite")),

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from tenferro_wgpu import approximations
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, Dialect, DialectView
 
 ParamsSpace = Literal["immediate", "uniform"]
@@ -81,6 +82,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals["param"] = parameter_name
+    environment.globals["approximations"] = approximations
     environment.globals["macros"] = environment.get_template("macros" + SUFFIX).module
     return environment
 

@@ -57,6 +57,7 @@ BINARY = (
     "floor_divide", "remainder", "fmod", "atan2", "hypot", "logaddexp", "copysign", "nextafter",
     "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
 )  # fmt: skip
+SPECIAL = ("erf", "erfc", "lgamma", "digamma", "polygamma")
 #: Questions about floats, which give bools.
 PREDICATES = ("is_nan", "is_inf", "is_finite", "sign_bit")
 #: Operations that only move bits, conj and real those of real numbers: NaN payloads and
@@ -312,7 +313,9 @@ def primitive_to_expression(
     return primitive_expression(name, names, launcher.dialect(result, name).name)
 
 
-@kernel("cast", "imag", "select", *MOVES, *UNARY, *BINARY, *PREDICATES, *COMPARISONS, *LOGICAL)
+@kernel(
+    "cast", "imag", "select", *MOVES, *UNARY, *BINARY, *SPECIAL, *PREDICATES, *COMPARISONS, *LOGICAL
+)
 def launch_elementwise(
     launcher: Launcher,
     name: str,
