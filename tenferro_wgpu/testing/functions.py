@@ -5,6 +5,8 @@ Part of the tables of `operations`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,21 @@ def log1p(z: Array) -> Array:
     x, y = z.real, z.imag
     near = 0.5 * np.log1p(x * (2 + x) + y * y) + 1j * np.arctan2(y, 1 + x)
     return np.where(np.abs(z) < 0.5, near, np.log1p(z))
+
+
+def _each(function: Callable[[float], float], pole: float) -> Callable[[Array], Array]:
+    """A function of the standard library, with what it gives where that raises."""
+
+    def value(x: float) -> float:
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return pole
+
+    def reference(x: Array) -> Array:
+        return np.array([value(float(each)) for each in x.ravel()], np.float64).reshape(x.shape)
+
+    return reference
 
 
 def _moderate(*arrays: Array) -> tuple[Array, ...]:
@@ -88,6 +105,9 @@ UNARY = {
     **_function(tw.asinh, np.arcsinh),
     **_function(tw.acosh, np.arccosh),
     **_function(tw.atanh, np.arctanh),
+    "erf": Case(tw.erf, _each(math.erf, 0), REALS, ulps=4),
+    "erfc": Case(tw.erfc, _each(math.erfc, 0), REALS, ulps=16),
+    "lgamma": Case(tw.lgamma, _each(math.lgamma, np.inf), REALS, ulps=16, absolute=4),
 }
 
 BINARY = {

@@ -29,7 +29,7 @@ SPECIAL = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=["f32"])
+@pytest.fixture(params=["f32", "f64s", "f64n"])
 def floats(request: pytest.FixtureRequest, dialect_device: str) -> str:
     """Name of a floating dialect the adapter can run."""
     if request.param == "f64n" and not has_native_f64():
