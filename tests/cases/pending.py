@@ -13,7 +13,7 @@ import pytest
 from tenferro_wgpu.errors import UnsupportedOperationError
 
 #: dtypes without a dialect, or without most of its functions.
-DTYPES = {"float16", "complex64", "complex128"}
+DTYPES = {"float16"}
 #: Functions that dialects of other dtypes lack.
 FUNCTIONS = {
     "cbrt", "exp2", "log2", "log10", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh",

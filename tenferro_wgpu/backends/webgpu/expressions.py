@@ -24,10 +24,11 @@ TRANSCENDENTAL = frozenset(
     + ("cbrt", "hypot", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")
     + ("tanh", "asinh", "acosh", "atanh", "fmod", "remainder", "floor_divide")
 )
-#: Functions that loop, those of floating-point operands and those of integers: the loops of kernels
-#: leave them out, since all iterations of an invocation count (`launch.LONGEST_LOOP`).
+#: Functions that loop, by the kind of their operands: the loops of kernels leave them out, since
+#: all iterations of an invocation count (`launch.LONGEST_LOOP`).
 LOOPING_FLOATS = frozenset({"fmod", "remainder", "floor_divide"})
 LOOPING_INTEGERS = frozenset({"pow"})
+LOOPING_COMPLEX = frozenset({"pow", "asin", "acos", "asinh", "acosh"})
 
 #: Operations of bool values, as WGSL over the argument names {0}, {1}: NumPy's arithmetic on
 #: bool is logic (add is or, mul is and), and its order is False < True.

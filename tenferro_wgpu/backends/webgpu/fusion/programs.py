@@ -20,6 +20,7 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
 from tenferro_wgpu.backends.webgpu.expressions import (
+    LOOPING_COMPLEX,
     LOOPING_FLOATS,
     LOOPING_INTEGERS,
     TRANSCENDENTAL,
@@ -92,8 +93,8 @@ class Operation:
     @property
     def loops(self) -> bool:
         """Whether the step itself is a loop, which no loop of a kernel may hold."""
-        is_integer = self.taken[-1][0] in "iu"
-        return self.name in (LOOPING_INTEGERS if is_integer else LOOPING_FLOATS)
+        by_kind = {"i": LOOPING_INTEGERS, "u": LOOPING_INTEGERS, "c": LOOPING_COMPLEX}
+        return self.name in by_kind.get(self.taken[-1][0], LOOPING_FLOATS)
 
 
 class Program:
