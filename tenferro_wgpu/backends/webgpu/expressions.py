@@ -23,6 +23,7 @@ TRANSCENDENTAL = frozenset(
     ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "pow", "sigmoid")
     + ("cbrt", "hypot", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")
     + ("tanh", "asinh", "acosh", "atanh", "fmod", "remainder", "floor_divide")
+    + ("erf", "erfc", "lgamma", "digamma", "polygamma")
 )
 #: Functions that loop, by the kind of their operands: the loops of kernels leave them out, since
 #: all iterations of an invocation count (`launch.LONGEST_LOOP`).
