@@ -80,6 +80,11 @@ def has_native_f64() -> bool:
     return {"shader-f64", "shader-int64"} <= set(device().features)
 
 
+def has_native_i64() -> bool:
+    """Return whether the device compiles what the dialects i64n and u64n use."""
+    return "shader-int64" in device().features
+
+
 def has_native_f16() -> bool:
     """Return whether the device compiles what the dialect f16n uses."""
     return "shader-f16" in device().features

@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 import numpy as np
 import pytest
-from harness import device, has_native_f16, has_native_f64
+from harness import device, has_native_f16, has_native_f64, has_native_i64
 
 from tenferro_wgpu.backends.webgpu import shaders
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
@@ -204,6 +204,7 @@ def test_equal_values_of_different_types_are_different_modules(
 def test_all_fragments_compile_together(dialect_device: str) -> None:
     absent = {"f64n": not has_native_f64(), "c128n": not has_native_f64()}
     absent["f16n"] = not has_native_f16()
+    absent["i64n"] = absent["u64n"] = not has_native_i64()
     lacking = [name for name, is_absent in absent.items() if is_absent]
     fragments = [
         each

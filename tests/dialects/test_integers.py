@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
+import harness
 import numpy as np
 import pytest
-from harness import evaluate
 from measure_ulp import random_bits
+
+from tenferro_wgpu.backends.webgpu.dialects import dialect, dialect_for
 
 INTEGERS = {
     "i8": np.int8,
@@ -18,9 +21,29 @@ INTEGERS = {
     "u16": np.uint16,
     "u32": np.uint32,
     "u64s": np.uint64,
+    "i64n": np.int64,
+    "u64n": np.uint64,
 }
 DTYPES = {**INTEGERS, "bool": np.bool_}
 COUNT = 60_000
+
+
+@pytest.fixture(autouse=True)
+def _native_integers(request: pytest.FixtureRequest, dialect_device: str) -> None:
+    """Skips what needs 64-bit integers on a device that has none."""
+    native = {"i64n", "u64n"} & set(map(str, request.node.callspec.params.values()))
+    if native and not harness.has_native_i64():
+        pytest.skip(f"{dialect_device} has no native 64-bit integers")
+
+
+def evaluate(expression: str, *operands: np.ndarray, result: str) -> np.ndarray:
+    """Evaluate with operands in the dialects of their dtypes that the expression names."""
+    named = re.findall(r"\{\{ (\w+)\.", expression)
+    carriers = {dialect(name).dtype: name for name in named}
+    inputs = [
+        carriers.get(each.dtype) or dialect_for(each.dtype, frozenset()).name for each in operands
+    ]
+    return harness.evaluate(expression, *operands, result=result, inputs=tuple(inputs))
 
 
 def special(name: str) -> np.ndarray:
@@ -245,14 +268,14 @@ def float_arguments() -> np.ndarray:
     )
 
 
-@pytest.mark.parametrize("target", ["i8", "i16", "i32", "i64s", "u8", "u16", "bool"])
+@pytest.mark.parametrize("target", ["i8", "i16", "i32", "i64s", "i64n", "u8", "u16", "bool"])
 def test_casts_from_float_are_those_of_x86(target: str) -> None:
     x = np.concatenate([float_arguments(), np.array([np.nan, -np.nan], np.float32)])
     if target == "bool":
         expected = x != 0
     else:
         # NumPy leaves what does not fit to the processor; stated here so that it holds anywhere.
-        wide = np.int64 if target == "i64s" else np.int32
+        wide = np.int64 if target in ("i64s", "i64n") else np.int32
         limit = -float(np.iinfo(wide).min)
         fits = (x >= -limit) & (x < limit)
         expected = np.where(fits, np.where(fits, x, 0).astype(wide), np.iinfo(wide).min)
@@ -261,7 +284,7 @@ def test_casts_from_float_are_those_of_x86(target: str) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.parametrize(("target", "bits"), [("u32", 32), ("u64s", 64)])
+@pytest.mark.parametrize(("target", "bits"), [("u32", 32), ("u64s", 64), ("u64n", 64)])
 def test_casts_from_float_to_unsigned(target: str, bits: int) -> None:
     """What fits is truncated, -2^(bits-1)..0 wraps, below and NaN give 2^(bits-1), above 0."""
     x = np.concatenate([float_arguments(), np.array([np.nan, -np.nan], np.float32)])

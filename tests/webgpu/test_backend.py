@@ -30,9 +30,10 @@ def test_it_is_a_backend(kernels):
 def test_capabilities_tell_native_from_software(kernels):
     found = kernels.backend.capabilities()
     assert found.is_software and found.device_type == "CPU"
-    assert found.dtypes["float32"] == "native" and found.dtypes["int64"] == "software"
-    native = "f64n" in kernels.backend.device.native
-    assert found.dtypes["float64"] == ("native" if native else "software")
+    assert found.dtypes["float32"] == found.dtypes["int8"] == "native"
+    for name, dtype in (("f64n", "float64"), ("i64n", "int64"), ("u64n", "uint64")):
+        native = name in kernels.backend.device.native
+        assert found.dtypes[dtype] == ("native" if native else "software")
     possible = possible_dialects(kernels.backend.device.features)
     if possible == kernels.backend.device.native:
         assert found.dtypes == dtype_support(possible)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     Limits,
     ReadRequest,
 )
+from tenferro_wgpu.backends.webgpu.probe import PROBES
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.errors import (
     DeviceLostError,
@@ -233,26 +235,28 @@ def test_a_mapping_that_never_comes_is_given_up(adapter, monkeypatch):
     assert np.array_equal(found.view(np.float32), np.full(64, 1.5))
 
 
-def test_native_float64_is_probed():
-    assert open_variant(LAVAPIPE, "fast").native == {"f64n", "f16n"}
-    assert open_variant(LAVAPIPE, "public").native == {"f64n", "f16n"}
+def test_native_types_are_probed():
+    assert open_variant(LAVAPIPE, "fast").native == {"f64n", "f16n", "i64n", "u64n"}
+    assert open_variant(LAVAPIPE, "public").native == {"f64n", "f16n", "i64n", "u64n"}
     assert open_variant(SWIFTSHADER, "fast").native == frozenset()
     assert open_variant(LAVAPIPE, "browser limits").native == frozenset()
 
 
-@pytest.mark.parametrize("operation", range(5))
-def test_the_probe_refuses_one_wrong_bit(monkeypatch, operation):
-    right = probe.expected_results
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [(name, number) for name in ("f64n", "u64n") for number in range(len(PROBES[name].results))],
+)
+def test_the_probe_refuses_one_wrong_bit(monkeypatch, name, result):
+    right = PROBES[name]
 
     def wrong(x, y):
-        expected = right(x, y)
-        row = int(np.flatnonzero(np.isfinite(expected[:, operation]))[-1])
-        bits = expected.view(np.uint64)
-        bits[row, operation] ^= np.uint64(1)
+        expected = right.expected(x, y)
+        row = int(np.flatnonzero(np.isfinite(expected[:, result]))[-1])
+        expected.view(np.uint64)[row, result] ^= np.uint64(1)
         return expected
 
-    monkeypatch.setattr(probe, "expected_results", wrong)
-    assert not probe.is_exact(open_variant(LAVAPIPE, "fast").driver, "f64n")
+    monkeypatch.setitem(PROBES, name, replace(right, expected=wrong))
+    assert not probe.is_exact(open_variant(LAVAPIPE, "fast").driver, name)
 
 
 def test_probe_cases_reach_subnormal_results_of_every_operation():

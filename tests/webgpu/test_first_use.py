@@ -64,12 +64,19 @@ def test_only_types_with_a_native_dialect_are_probed():
         "rt = tw.EagerRuntime('webgpu')\n"
         "found = []\n"
         "for dtype in (np.float32, np.int64, np.bool_, np.float64, np.float16):\n"
-        "    rt.constant_from(np.ones(3, dtype)).numpy()\n"
+        "    x = rt.constant_from(np.ones((2, 3), dtype)).T[::-1]\n"
+        "    assert (x.numpy() == 1).all()\n"
+        "assert not rt.backend.device._computes, 'moved, not computed with'\n"
+        "for dtype in (np.float32, np.int64, np.bool_, np.float64, np.float16):\n"
+        "    x = rt.constant_from(np.ones(3, dtype))\n"
+        "    (x == x).numpy()\n"
         "    found.append(sorted(rt.backend.device._computes))\n"
         "print(found)\n"
     )
     result = run_python(code, TENFERRO_ADAPTER=LAVAPIPE)
-    assert result.stdout.strip() == "[[], [], [], ['f64n'], ['f16n', 'f64n']]", result.stderr
+    assert result.stdout.strip() == (
+        "[[], ['i64n'], ['i64n'], ['f64n', 'i64n'], ['f16n', 'f64n', 'i64n']]"
+    ), result.stderr
 
 
 def test_the_package_imports_neither_asyncio_nor_jinja2():

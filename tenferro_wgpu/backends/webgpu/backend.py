@@ -110,7 +110,7 @@ class WebGpuBackend(Observation, Reading, Tuning):
         """Copy a host array to the device; raises UnsupportedOperationError for its dtype."""
         self._check_open("upload")
         dtype = as_dtype(array.dtype, "upload")
-        stored = self._launcher.dialect(dtype, "upload").to_storage(array)
+        stored = self._launcher.stored(dtype, "upload").to_storage(array)
         limit = self.device.limits.max_storage_buffer_binding_size
         if stored.nbytes > limit:
             raise TensorTooLargeError("upload", stored.nbytes, limit, "storage binding limit")
@@ -123,7 +123,7 @@ class WebGpuBackend(Observation, Reading, Tuning):
         Raises OverflowError for a Python integer that `dtype` cannot hold.
         """
         self._check_open("scalar")
-        carrier = self._launcher.dialect(dtype, "scalar")
+        carrier = self._launcher.stored(dtype, "scalar")
         with np.errstate(all="ignore"):  # an overflow to infinity is a value, not a warning
             # Python integers are converted with a check, everything else as astype does.
             found = np.array(value, dtype) if type(value) is int else np.asarray(value)
@@ -166,11 +166,11 @@ class WebGpuBackend(Observation, Reading, Tuning):
         return tensor.handle, offset * item, tensor.size * item
 
     def _host_array(self, tensor: Tensor, raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return self._launcher.dialect(tensor.dtype).from_storage(raw).reshape(tensor.shape)
+        return self._launcher.stored(tensor.dtype).from_storage(raw).reshape(tensor.shape)
 
     def _constant_array(self, tensor: Tensor) -> np.ndarray[Any, Any]:
         bits = np.array(tensor.handle.words, np.uint32)
-        value = self._launcher.dialect(tensor.dtype).from_storage(bits)[0]
+        value = self._launcher.stored(tensor.dtype).from_storage(bits)[0]
         if tensor.nbytes > sys.maxsize:
             raise TensorTooLargeError("download", tensor.nbytes, sys.maxsize, "address space")
         try:

@@ -115,6 +115,8 @@ DIALECTS: tuple[Dialect, ...] = (
     Dialect("f16n", "float16", "u32", "f16", 1, "f16", native=True),
     Dialect("i64s", "int64", "vec2<u32>", "vec2<u32>", 2, "pair"),
     Dialect("u64s", "uint64", "vec2<u32>", "vec2<u32>", 2, "pair"),
+    Dialect("i64n", "int64", "i64", "i64", 2, "word", native=True),
+    Dialect("u64n", "uint64", "u64", "u64", 2, "word", native=True),
     Dialect("c64", "complex64", "vec2<f32>", "vec2<f32>", 2, "complex", parts="f32"),
     Dialect("f64s", "float64", "vec2<u32>", "vec2<u32>", 2, "f64"),
     Dialect("f64n", "float64", "f64", "f64", 2, "f64", native=True),

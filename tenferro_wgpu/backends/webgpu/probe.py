@@ -1,8 +1,9 @@
-"""The probes that decide which floating-point types a device computes natively and exactly.
+"""The probes that decide which types a device computes natively and exactly.
 
 Called by device.py, once per device and type and only when a kernel first asks.  Drivers compile
-native f64 and f16 without complaint and still flush subnormals or divide inexactly; a device that
-fails one case gets the integer software dialect instead, so results never depend on the adapter.
+native f64 and f16 without complaint and still flush subnormals or divide inexactly, and few
+programs use their 64-bit integers; a device that fails one case gets the software dialect instead,
+so results never depend on the adapter.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
 )
 from tenferro_wgpu.errors import DeviceLostError, TenferroError
 
-# Five results per pair.  Nothing is a constant the compiler could fold.  float16 travels as
-# float32, which has all its values: the conversions are put to the test with the arithmetic.
+# Nothing is a constant the compiler could fold.  float16 travels as float32, which has all its
+# values: the conversions are put to the test with the arithmetic.
 _WGSL = """
 @group(0) @binding(0) var<storage, read> x: array<{stored}>;
 @group(0) @binding(1) var<storage, read> y: array<{stored}>;
@@ -33,14 +34,17 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
   if (i < arrayLength(&x)) {{
     let a = {held}(x[i]);
     let b = {held}(y[i]);
-    z[5u * i] = {stored}(a + b);
-    z[5u * i + 1u] = {stored}(a - b);
-    z[5u * i + 2u] = {stored}(a * b);
-    z[5u * i + 3u] = {stored}(a / b);
-    z[5u * i + 4u] = {stored}(sqrt(a));
+{lines}
   }}
 }}
 """
+_FLOAT_RESULTS = ("a + b", "a - b", "a * b", "a / b", "sqrt(a)")
+_INTEGER_RESULTS = (
+    "a + b", "a - b", "a * b", "a / b", "a % b", "a & b", "a | b", "a ^ b", "~a", "min(a, b)",
+    "max(a, b)", "a << u32(b & {held}(63))", "a >> u32(b & {held}(63))",
+    "select({held}(0), {held}(1), a < b)", "select({held}(0), {held}(1), a == b)",
+    "bitcast<{held}>(u64(u32(bitcast<u64>(a) >> 32u)))",
+)  # fmt: skip
 
 
 def probe_cases() -> tuple[np.ndarray, np.ndarray]:
@@ -71,6 +75,41 @@ def expected_results(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.stack([x + y, x - y, x * y, x / y, np.sqrt(x)], axis=1)
 
 
+def integer_cases(dtype: type[np.generic]) -> tuple[np.ndarray, np.ndarray]:
+    """Operands of 64-bit integers: carries, the ends of the range, numbers of every length.
+
+    Divisors are not 0, and not -1 for the lowest number: kernels divide magnitudes by at least 1.
+    """
+    ends = [0, 1, 2, 3, 5, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**53 + 1]
+    ends += [2**62 + 12345, 2**63 - 2, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1]
+    special = np.array(ends, np.uint64).view(dtype)
+    first, second = (side.reshape(-1) for side in np.meshgrid(special, special, indexing="ij"))
+    random = np.random.default_rng(20260103)
+    bits = random.integers(0, 2**64, (2, 2048), dtype=np.uint64)
+    bits >>= random.integers(0, 64, (2, 2048), dtype=np.uint64)
+    x = np.concatenate([first, bits[0].view(dtype)])
+    y = np.concatenate([second, bits[1].view(dtype)])
+    # Negative signed numbers of every length as well.
+    y[1::3] = np.negative(y[1::3])
+    lowest = np.array([2**63], np.uint64).view(dtype)[0]
+    keep = (y != 0) & ~((x == lowest) & (y == np.array(-1).astype(dtype)))
+    return x[keep], y[keep]
+
+
+def integer_results(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """What NumPy says for each case, division towards zero."""
+    with np.errstate(all="ignore"):
+        rest = np.fmod(x, y)
+        count = y & np.array(63, y.dtype)
+        return np.stack(
+            [x + y, x - y, x * y, (x - rest) // y, rest, x & y, x | y, x ^ y, ~x]
+            + [np.minimum(x, y), np.maximum(x, y), x << count, x >> count]
+            + [(x < y).astype(x.dtype), (x == y).astype(x.dtype)]
+            + [(x.view(np.uint64) >> np.uint64(32)).view(x.dtype)],
+            axis=1,
+        )
+
+
 def half_cases() -> tuple[np.ndarray, np.ndarray]:
     """Operands of float16, as `probe_cases`: special numbers in pairs, then any bits."""
     limits = np.finfo(np.float16)
@@ -99,6 +138,7 @@ class Probe:
         stored_dtype: NumPy's type of the buffers.
         cases: makes the operands.
         requires: features that a module has to enable.
+        results: WGSL over the operands a and b, and expected their values, in columns.
     """
 
     features: frozenset[str]
@@ -107,12 +147,44 @@ class Probe:
     stored_dtype: type[np.generic]
     cases: Callable[[], tuple[np.ndarray, np.ndarray]]
     requires: tuple[str, ...] = ()
+    results: tuple[str, ...] = _FLOAT_RESULTS
+    expected: Callable[[np.ndarray, np.ndarray], np.ndarray] = expected_results
+
+    @property
+    def wgsl(self) -> str:
+        """The module that computes the results."""
+        lines = "\n".join(
+            f"    z[{len(self.results)}u * i + {number}u] = {self.stored}({text});"
+            for number, text in enumerate(self.results)
+        )
+        held = {"held": self.held}
+        return _WGSL.format(stored=self.stored, lines=lines.format(**held), **held)
+
+    def run_cases(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """The operands as stored, and the bytes of the right results."""
+        x, y = self.cases()
+        right = self.expected(x, y).astype(self.stored_dtype)
+        return [side.astype(self.stored_dtype) for side in (x, y)], right.view(np.uint8).reshape(-1)
+
+
+def _integer_probe(held: str, dtype: type[np.generic]) -> Probe:
+    return Probe(
+        frozenset({"shader-int64"}),
+        held,
+        held,
+        dtype,
+        lambda: integer_cases(dtype),
+        results=_INTEGER_RESULTS,
+        expected=integer_results,
+    )
 
 
 #: f64n reaches the bits of an f64 through u64: WGSL compilers know no other way.
 PROBES = {
     "f64n": Probe(frozenset({"shader-f64", "shader-int64"}), "f64", "f64", np.float64, probe_cases),
     "f16n": Probe(frozenset({"shader-f16"}), "f16", "f32", np.float32, half_cases, ("shader-f16",)),
+    "i64n": _integer_probe("i64", np.int64),
+    "u64n": _integer_probe("u64", np.uint64),
 }
 
 
@@ -126,26 +198,23 @@ def is_exact(driver: Driver, name: str) -> bool:
     probe = PROBES[name]
     if not driver.features >= probe.features:
         return False
-    x, y = probe.cases()
-    expected = expected_results(x, y).astype(probe.stored_dtype)
-    operands = [side.astype(probe.stored_dtype) for side in (x, y)]
+    operands, expected = probe.run_cases()
     try:
         found = _run(driver, name, operands, expected.nbytes)
     except DeviceLostError:
         raise
     except (TenferroError, BatchRejectedError):
         return False
-    return bool(np.array_equal(found, expected.view(np.uint8).reshape(-1)))
+    return bool(np.array_equal(found, expected))
 
 
 def _run(driver: Driver, name: str, operands: list[np.ndarray], nbytes: int) -> np.ndarray:
     """The bytes of the results."""
     probe = PROBES[name]
     access: tuple[Access, ...] = ("read", "read", "read_write")
-    wgsl = _WGSL.format(held=probe.held, stored=probe.stored)
     label = f"{name} probe"
     pipeline = driver.create_pipeline(
-        wgsl, access, driver.params_space(0), 0, label, probe.requires
+        probe.wgsl, access, driver.params_space(0), 0, label, probe.requires
     )
     raws = []
     for array in operands:

@@ -47,7 +47,7 @@ __all__ = ["launch_contraction", "tile_table"]
 MOST_UNROLLED = 4
 
 #: Dialects whose arithmetic is WGSL's own, on vectors too.
-FOURS = ("f32", "u32", "f64n")
+FOURS = ("f32", "u32", "f64n", "i64n", "u64n")
 
 _tables: WeakKeyDictionary[Any, TileTable] = WeakKeyDictionary()
 

@@ -118,7 +118,10 @@ LARGE_ALIGNED = 1 << 23
 #: Rows and columns per lane of a subgroup's tile, the largest first.
 SUBGROUP_TILES = ((16, 8), (16, 4))
 #: Largest register tile by dialect; 64-bit integers and complex numbers are pairs of words.
-LARGEST_SIDE = {"f32": 8, "i32": 8, "u32": 8, "f64n": 8, "i64s": 4, "u64s": 4, "c64": 4, "c128n": 4}
+LARGEST_SIDE = {
+    **dict.fromkeys(("f32", "i32", "u32", "f64n", "i64n", "u64n"), 8),
+    **dict.fromkeys(("i64s", "u64s", "c64", "c128n"), 4),
+}
 #: Dialects whose elements are vectors already, so that workgroup memory holds no four as one.
 VECTORS = frozenset({"i64s", "u64s", "c64", "c128s", "c128n"})
 

@@ -85,7 +85,7 @@ def launch_gather(
     if found is None:
         check_counts(name, result.size, *[x.shape[axis] for axis in axes])
         found = _prepare_gather(
-            launcher, x, launcher.dialect(indices.dtype), axes, slice_sizes, mode, result.size
+            launcher, x, launcher.stored(indices.dtype), axes, slice_sizes, mode, result.size
         )
         launcher.plans.store(key, found)
     pipeline, block, groups = found

@@ -71,6 +71,7 @@ class Launcher:
         self.young_plans = self.plans.young
         self._constants = GenerationalCache(CONSTANT_LIMIT)
         self._dialects: dict[np.dtype[Any], Dialect] = {}
+        self._stored: dict[np.dtype[Any], Dialect] = {}
 
     def dialect(self, dtype: np.dtype[Any], operation: str = "storage") -> Dialect:
         """The dialect that carries `dtype` on this device.
@@ -85,13 +86,23 @@ class Launcher:
             found = self._dialects[dtype] = dialect_for(dtype, native, operation)
         return found
 
+    def stored(self, dtype: np.dtype[Any], operation: str = "storage") -> Dialect:
+        """The software dialect of `dtype`: all of its dialects store the same bits.
+
+        For what only moves elements, so that no probe has to run for it; raises as `dialect`.
+        """
+        found = self._stored.get(dtype)
+        if found is None:
+            found = self._stored[dtype] = dialect_for(dtype, frozenset(), operation)
+        return found
+
     def bits_dialect(self, dtype: np.dtype[Any]) -> Dialect:
         """The integer dialect whose load and store move elements of `dtype` bit by bit."""
-        return dialect(BITS_DIALECTS[self.dialect(dtype).words])
+        return dialect(BITS_DIALECTS[self.stored(dtype).words])
 
     def nbytes(self, size: int, dtype: np.dtype[Any]) -> int:
         """Bytes of `size` elements as stored on the device."""
-        return size * 4 * self.dialect(dtype).words
+        return size * 4 * self.stored(dtype).words
 
     def empty(self, spec: ShapeDtype, operation: str) -> Tensor:
         """A fresh contiguous output; raises TensorTooLargeError beyond the binding limit."""

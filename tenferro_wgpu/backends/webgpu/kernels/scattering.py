@@ -206,7 +206,7 @@ def _target_rows(
         weight = prod(shape[other] for other in axes if other > axis)
         extent = shape[axis]
         block += [extent, extent - slice_sizes[axis], weight, slice_sizes[axis]]
-    index_dialect = launcher.dialect(indices.dtype)
+    index_dialect = launcher.stored(indices.dtype)
     pipeline = launcher.pipeline(
         "indexing/scatter_keys",
         (index_dialect.name, mode, len(axes)),
