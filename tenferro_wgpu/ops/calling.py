@@ -132,7 +132,9 @@ def check_scalar(op: str, scalar: Any, dtype: np.dtype[Any]) -> Any:
         if scalar != scalar:
             raise ArgumentError(op, f"NaN does not fit {dtype}")
         limits = np.iinfo(dtype)
-        if not limits.min <= scalar <= limits.max:
+        # NumPy's scalars cannot be compared with limits beyond their own width.
+        number = scalar.item() if isinstance(scalar, np.generic) else scalar
+        if not limits.min <= number <= limits.max:
             raise RangeError(op, scalar, dtype)
     elif isinstance(scalar, int) and dtype.kind in "fc":
         try:

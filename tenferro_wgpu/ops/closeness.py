@@ -36,15 +36,18 @@ def isclose(
     [True, False]
     """
     first, second = promote("isclose", (x, y))
-    same = choice.equal(first, second)
     if first.dtype.kind == "b":
-        return same
-    if first.dtype.kind in "iu":
+        return choice.equal(first, second)
+    whole = first.dtype.kind in "iu"
+    if whole:
         first, second = cast_to(first, float64), cast_to(second, float64)
     apart = elementwise.abs(elementwise.subtract(first, second))
     allowed = elementwise.add(elementwise.multiply(elementwise.abs(second), rtol), atol)
-    near = choice.logical_and(choice.less_equal(apart, allowed), isfinite(second))
-    close = choice.logical_or(near, same)
+    near = choice.less_equal(apart, allowed)
+    if whole:
+        return near
+    near = choice.logical_and(near, isfinite(second))
+    close = choice.logical_or(near, choice.equal(first, second))
     if equal_nan:
         close = choice.logical_or(close, choice.logical_and(isnan(first), isnan(second)))
     return close

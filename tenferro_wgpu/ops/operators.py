@@ -24,7 +24,6 @@ from . import (
     exponential,
     finding,
     floats,
-    histograms,
     hyperbolic,
     indexing,
     joining,
@@ -32,7 +31,6 @@ from . import (
     ordering,
     padding,
     powers,
-    quantiles,
     rearranging,
     reduction,
     rounding,
@@ -42,8 +40,6 @@ from . import (
     statistics,
     structural,
     trigonometry,
-    uniqueness,
-    windows,
 )
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
@@ -237,19 +233,7 @@ class Operators(NumpyProtocols, Value):
 
 
 #: Modules all of whose functions are methods.
-_REDUCING = (
-    reduction,
-    norms,
-    statistics,
-    scanning,
-    activation,
-    finding,
-    ordering,
-    histograms,
-    quantiles,
-    uniqueness,
-    windows,
-)
+_REDUCING = (reduction, norms, statistics, scanning, activation, finding, ordering)
 
 #: Method name -> function; the first argument of the function is the tensor.
 METHODS: dict[str, Callable[..., Any]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import harness
 import numpy as np
 import pytest
+from cases.operations import floor_quotient
 from functions import REFERENCES
 from harness import evaluate
 from samples import random_bits
@@ -104,7 +105,7 @@ def test_predicates(half: str, name: str) -> None:
 def test_functions_of_two_have_the_bits_of_numpy(half: str, name: str) -> None:
     x, y = pairs(50_000)
     with np.errstate(all="ignore"):
-        expected = getattr(np, name)(x, y)
+        expected = floor_quotient(x, y) if name == "floor_divide" else getattr(np, name)(x, y)
     got = evaluate(f"{{{{ {half}.{name} }}}}(a, b)", x, y, result=half, inputs=(half, half))
     if name in ("maximum", "minimum", "fmax", "fmin"):  # which of two zeros is free
         np.testing.assert_array_equal(got, expected)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cases import pending
 from cases.operations import BINARY, REDUCTIONS, UNARY, Case, reference
 
 import tenferro_wgpu as tw
@@ -100,9 +99,9 @@ def maker(name: str) -> Callable[[Callable[..., Call]], Callable[..., Call]]:
 # -- element by element -------------------------------------------------------------------------
 
 
-def _elementwise(name: str, case: Case, arity: int, dtypes: tuple[str, ...]) -> Maker:
+def _elementwise(name: str, case: Case, arity: int) -> Maker:
     def make(source: Source) -> Call:
-        dtype = source.choice(dtypes)
+        dtype = source.choice(case.dtypes)
         # NumPy's own complex functions are good for moderate numbers only.
         kind = "moderate" if case.ulps and np.dtype(dtype).kind == "c" else "any"
         shapes = broadcasting_shapes(source, arity)
@@ -130,9 +129,7 @@ def _within(case: Case, operands: list[Operand]) -> list[np.ndarray]:
 
 for _table, _arity in ((UNARY, 1), (BINARY, 2)):
     for _name, _case in _table.items():
-        _ready = tuple(dtype for dtype in _case.dtypes if dtype not in pending.DTYPES)
-        if _ready and _name not in pending.FUNCTIONS:
-            CALLS[_name] = _elementwise(_name, _case, _arity, _ready)
+        CALLS[_name] = _elementwise(_name, _case, _arity)
 
 
 @maker("where")
