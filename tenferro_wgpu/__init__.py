@@ -84,6 +84,7 @@ from .ops.finding import *
 from .ops.floats import *
 from .ops.getitem import getitem, getitem_async
 from .ops.grids import from_dlpack, geomspace, indices, logspace, meshgrid
+from .ops.histograms import *
 from .ops.hyperbolic import *
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
@@ -92,6 +93,7 @@ from .ops.operators import compare
 from .ops.ordering import *
 from .ops.padding import pad
 from .ops.powers import *
+from .ops.quantiles import *
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
 from .ops.reduction import *
 from .ops.rounding import *
@@ -125,6 +127,8 @@ from .ops.structural import (
     transpose,
 )
 from .ops.trigonometry import *
+from .ops.uniqueness import *
+from .ops.windows import *
 from .tensor import ShapeDtype, Tensor
 
 if TYPE_CHECKING:
@@ -304,3 +308,7 @@ __all__ += ops.rounding.__all__
 __all__ += ops.scanning.__all__
 __all__ += ops.statistics.__all__
 __all__ += ops.trigonometry.__all__
+__all__ += ops.histograms.__all__
+__all__ += ops.quantiles.__all__
+__all__ += ops.uniqueness.__all__
+__all__ += ops.windows.__all__

@@ -14,6 +14,7 @@ from ..errors import ArgumentError, IndexOutOfBoundsError
 from ..tensor import ShapeDtype
 
 __all__ = [
+    "dynamic_update_slice",
     "gather",
     "scatter_add",
     "scatter_max",
@@ -60,6 +61,19 @@ def gather(
     for position, axis in enumerate(order):
         back[axis] = position + 1
     return windows.transpose((0, *back)).reshape(out.shape)
+
+
+def dynamic_update_slice(
+    xp: Namespace, out: ShapeDtype, x: Array, update: Array, starts: Array
+) -> Array:
+    """`x` with `update` in the window at starts that are clamped so that it is inside."""
+    result = xp.array(x, order="C")
+    key = []
+    for axis, (extent, size) in enumerate(zip(x.shape, update.shape, strict=True)):
+        start = min(max(int(starts[axis]), 0), extent - size)
+        key.append(slice(start, start + size))
+    result[tuple(key)] = update
+    return result
 
 
 def scatter_add(

@@ -315,6 +315,7 @@ KERNELS: dict[str, ArrayKernel] = {
     "concatenate": concatenate,
     "pad": pad,
     "gather": indexing.gather,
+    "dynamic_update_slice": indexing.dynamic_update_slice,
     "scatter_add": indexing.scatter_add,
     "scatter_set": indexing.scatter_set,
     "scatter_mul": indexing.scatter_mul,

@@ -56,7 +56,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     >>> rows.tolist(), columns.tolist()
     ([0, 1], [1, 0])
     """
-    return run(_nonzero("nonzero", x), "nonzero_async")
+    return run(_nonzero("nonzero", x), "nonzero", "nonzero_async")
 
 
 async def nonzero_async(x: Any, /) -> tuple[Any, ...]:
@@ -87,7 +87,7 @@ def flatnonzero(x: Any, /) -> Any:
     [1, 2]
     """
     value = lift("flatnonzero", x)
-    return _row(run(_coordinates(value, (value.size,)), "nonzero_async"), 0)
+    return _row(run(_coordinates(value, (value.size,)), "flatnonzero", "nonzero_async"), 0)
 
 
 def argwhere(x: Any, /) -> Any:
@@ -102,5 +102,5 @@ def argwhere(x: Any, /) -> Any:
     [[0, 1], [1, 0]]
     """
     value = lift("argwhere", x)
-    found = run(_coordinates(value, value.shape), "nonzero_async")
+    found = run(_coordinates(value, value.shape), "argwhere", "nonzero_async")
     return views.permuted(found, (1, 0))

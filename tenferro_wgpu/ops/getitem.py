@@ -44,7 +44,7 @@ def getitem(x: Any, key: Any, /) -> Any:
     >>> tw.getitem(x, x > 3.5).tolist()
     [4.0, 5.0, 6.0]
     """
-    return run(_selected("getitem", x, key), "getitem_async")
+    return run(_selected("getitem", x, key), "getitem", "getitem_async")
 
 
 async def getitem_async(x: Any, key: Any, /) -> Any:

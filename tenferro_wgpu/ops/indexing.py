@@ -109,21 +109,23 @@ def gather(
     """
     value = lift("gather", x)
     check_mode("gather", mode)
-    places = _ordered_axes("gather", axes, value.ndim)
+    places = ordered_axes("gather", axes, value.ndim)
     sizes = views.as_shape("gather", slice_sizes)
-    starts, mode = _start_indices("gather", value, indices, places, sizes, mode)
+    starts, mode = start_indices("gather", value, indices, places, sizes, mode)
     return apply(GATHER, value, starts, axes=places, slice_sizes=sizes, mode=mode)
 
 
-def _ordered_axes(op: str, axes: Any, ndim: int) -> Shape:
+def ordered_axes(op: str, axes: Any, ndim: int) -> Shape:
+    """The axes that a start counts for, in the caller's order; raises AxisError."""
     several = as_axes(op, axes)
     normalize_axes(op, several, ndim)
     return tuple(normalize_axis(op, axis, ndim) for axis in several)
 
 
-def _start_indices(
+def start_indices(
     op: str, x: Value, indices: Any, axes: Shape, sizes: Shape, mode: str
 ) -> tuple[Value, str]:
+    """The starts of windows of `sizes` for the kernels, and the mode they need."""
     if isinstance(indices, Value):
         return prepared_indices(op, x, indices, 0, mode)
     array = index_array(op, indices)
@@ -165,9 +167,9 @@ def scatter_add_slices(
     """
     value, added = promote("scatter_add_slices", (x, updates))
     check_mode("scatter_add_slices", mode)
-    places = _ordered_axes("scatter_add_slices", axes, value.ndim)
+    places = ordered_axes("scatter_add_slices", axes, value.ndim)
     sizes = added.shape[added.ndim - value.ndim :]
-    starts, mode = _start_indices("scatter_add_slices", value, indices, places, sizes, mode)
+    starts, mode = start_indices("scatter_add_slices", value, indices, places, sizes, mode)
     return apply(SCATTER_ADD, value, starts, added, axes=places, mode=mode)
 
 

@@ -25,12 +25,14 @@ from . import (
     exponential,
     finding,
     floats,
+    histograms,
     hyperbolic,
     indexing,
     joining,
     ordering,
     padding,
     powers,
+    quantiles,
     rearranging,
     reduction,
     rounding,
@@ -39,6 +41,7 @@ from . import (
     statistics,
     structural,
     trigonometry,
+    uniqueness,
 )
 
 __all__ = ["NumpyProtocols"]
@@ -201,6 +204,18 @@ FUNCTIONS: dict[str, Counterpart] = {
     "var": Counterpart(statistics.var, 1, "a axis dtype out ddof keepdims where mean correction"),
     "vstack": Counterpart(stacking.vstack, 1, "tup dtype casting"),
     "where": Counterpart(choice.where, 3, "condition x y"),
+    "bincount": Counterpart(histograms.bincount, 1, "x weights minlength"),
+    "digitize": Counterpart(histograms.digitize, 2, "x bins right"),
+    "histogram": Counterpart(histograms.histogram, 1, "a bins range density weights"),
+    "median": Counterpart(quantiles.median, 1, "a axis out overwrite_input keepdims"),
+    "nanmedian": Counterpart(quantiles.nanmedian, 1, "a axis out overwrite_input keepdims"),
+    "percentile": Counterpart(
+        quantiles.percentile, 2, "a q axis out overwrite_input method keepdims"
+    ),
+    "quantile": Counterpart(quantiles.quantile, 2, "a q axis out overwrite_input method keepdims"),
+    "unique": Counterpart(
+        uniqueness.unique, 1, "ar return_index return_inverse return_counts axis equal_nan sorted"
+    ),
     "zeros_like": Counterpart(creation.zeros_like, 1, f"a {_LIKE}"),
 }
 

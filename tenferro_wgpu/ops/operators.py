@@ -24,6 +24,7 @@ from . import (
     exponential,
     finding,
     floats,
+    histograms,
     hyperbolic,
     indexing,
     joining,
@@ -31,6 +32,7 @@ from . import (
     ordering,
     padding,
     powers,
+    quantiles,
     rearranging,
     reduction,
     rounding,
@@ -40,6 +42,8 @@ from . import (
     statistics,
     structural,
     trigonometry,
+    uniqueness,
+    windows,
 )
 from . import elementwise as arithmetic
 from .calling import SCALARS, astype
@@ -233,7 +237,19 @@ class Operators(NumpyProtocols, Value):
 
 
 #: Modules all of whose functions are methods.
-_REDUCING = (reduction, norms, statistics, scanning, activation, finding, ordering)
+_REDUCING = (
+    reduction,
+    norms,
+    statistics,
+    scanning,
+    activation,
+    finding,
+    ordering,
+    histograms,
+    quantiles,
+    uniqueness,
+    windows,
+)
 
 #: Method name -> function; the first argument of the function is the tensor.
 METHODS: dict[str, Callable[..., Any]] = {

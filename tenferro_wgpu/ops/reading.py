@@ -20,10 +20,10 @@ T = TypeVar("T")
 Reading = Generator[Value, int, T]
 
 
-def run(program: Reading[T], async_form: str) -> T:
+def run(program: Reading[T], op: str, async_form: str) -> T:
     """The result of a program, waiting where it reads.
 
-    Raises SyncUnavailableError naming `async_form` where the platform cannot wait.
+    Raises SyncUnavailableError naming `op` and `async_form` where the platform cannot wait.
     """
     try:
         wanted = next(program)
@@ -34,7 +34,7 @@ def run(program: Reading[T], async_form: str) -> T:
         return result
     except SyncUnavailableError as error:
         program.close()
-        raise SyncUnavailableError(async_form.removesuffix("_async"), async_form) from error
+        raise SyncUnavailableError(op, async_form) from error
 
 
 async def run_async(program: Reading[Any]) -> Any:

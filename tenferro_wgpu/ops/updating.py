@@ -73,25 +73,25 @@ class IndexedTensor:
 
     def set(self, value: Any) -> Any:
         """`x` with `value` at the index."""
-        return run(self._changed("set", value), "set_async")
+        return run(self._changed("set", value), "at[...].set", "at[...].set_async")
 
     def add(self, value: Any) -> Any:
         """`x` with `value` added at the index; repeated indices of an index array accumulate."""
-        return run(self._changed("add", value), "add_async")
+        return run(self._changed("add", value), "at[...].add", "at[...].add_async")
 
     def multiply(self, value: Any) -> Any:
         """`x` multiplied by `value` at the index; repeated indices accumulate."""
-        return run(self._changed("multiply", value), "multiply_async")
+        return run(self._changed("multiply", value), "at[...].multiply", "at[...].multiply_async")
 
     mul = multiply
 
     def min(self, value: Any) -> Any:
         """The smaller of `x` and `value` at the index, `x` elsewhere; NaN if either is."""
-        return run(self._changed("min", value), "min_async")
+        return run(self._changed("min", value), "at[...].min", "at[...].min_async")
 
     def max(self, value: Any) -> Any:
         """The larger of `x` and `value` at the index, `x` elsewhere; NaN if either is."""
-        return run(self._changed("max", value), "max_async")
+        return run(self._changed("max", value), "at[...].max", "at[...].max_async")
 
     async def set_async(self, value: Any) -> Any:
         """Like `set`, without blocking."""

@@ -67,3 +67,33 @@ case("at, multiply, complex", lambda z, v: z.at[ROWS].multiply(v), Z, Z[::-1] + 
 case("at, set, complex", lambda z, v: z.at[ROWS].set(v * v), Z, Z[::-1] + 0.5)
 ZEROS = np.array([[0.0, 0.0, 2.0, 1.0], [1.0, 3.0, 0.0, 0.0], [0.0, 4.0, -1.0, 0.0]])
 case("at, multiply by zeros", lambda x, v: x.at[ROWS].multiply(v), X, ZEROS)
+
+# -- quantiles, distinct elements, windows, counts ----------------------------------------------
+
+case("median", lambda x: tw.median(x, axis=1), _spread(3, 5, salt=10))
+case("median of an even number", lambda x: tw.median(x**3, axis=(0, 2)), CUBE)
+case("nanmedian", lambda x: tw.nanmedian(x, axis=1, keepdims=True) * x, X)
+case("quantile", lambda x: tw.quantile(x, [0.1, 0.5, 0.77], axis=1), X)
+case("quantile, midpoint", lambda x: tw.quantile(x, 0.4, axis=0, method="midpoint") ** 2, X)
+case("unique", lambda x: tw.unique(x) ** 2, X)
+case("dynamic_slice", lambda x: tw.dynamic_slice(x, tw.asarray([1, 9]), (2, 2)) ** 2, X)
+case("dynamic_slice, host", lambda x: tw.dynamic_slice(x, [1, 9], (2, 2)) ** 2, X)
+case(
+    "dynamic_update_slice",
+    lambda x, v: tw.dynamic_update_slice(x * x, v, tw.asarray([1, 9])), X, _spread(2, 3),
+)  # fmt: skip
+case(
+    "put_along_axis", lambda x, v: tw.put_along_axis(x, [[0, 0], [2, 1], [3, 0]], v * v, axis=1),
+    X, _spread(3, 2),
+)  # fmt: skip
+for _name in ("set", "add", "multiply", "min", "max"):
+    case(
+        f"scatter, {_name}",
+        lambda x, v, _n=_name: tw.scatter(
+            x, [[0], [9], [1]], v, axes=(1,), combine=_n, mode="fill"
+        ),
+        X, _spread(3, 3, 2, salt=11),
+    )  # fmt: skip
+case("bincount", lambda w: tw.bincount(tw.asarray([0, 2, 2, 1]), w * w), _spread(4))
+case("histogram", lambda w: tw.histogram(tw.asarray([0.0, 2.0, 2.5, 1.0]), 3, weights=w)[0] ** 2,
+     _spread(4))  # fmt: skip

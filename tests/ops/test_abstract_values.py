@@ -25,6 +25,7 @@ from tenferro_wgpu.ops import (
     scanning_rules,
     scattering,
     views,
+    windows,
 )
 from tenferro_wgpu.ops.calling import project
 from tenferro_wgpu.ops.primitive import Primitive
@@ -45,6 +46,7 @@ MODULES = (
     scattering,
     scanning_rules,
     views,
+    windows,
 )
 PRIMITIVES: dict[str, Primitive] = dict(TABLE)
 for _module in MODULES:
@@ -175,6 +177,7 @@ ROWS = [
     Row("nonzero", (of(I32, 7),), (2, 4), I64, {"shape": (2, 3), "count": 4}),
     Row("compress", (real(6, 2), of(I32, 7)), (4, 2), params={"count": 4}),
     Row("expand", (real(4, 2), of(I32, 7)), (6, 2)),
+    Row("dynamic_update_slice", (real(5, 6), real(2, 3), of(I64, 2)), (5, 6)),
     Row("argsort", (real(3, 4),), (3, 4), I64, {"descending": True}),
     Row("searchsorted", (real(5), real(2, 3)), (2, 3), I64, {"side": "left"}),
     *(Row(name, (real(3, 4), of(I64, 3, 4)), (3, 4)) for name in ("permute", "unpermute")),

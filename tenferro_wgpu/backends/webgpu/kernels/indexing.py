@@ -1,4 +1,4 @@
-"""Gather at indices that live on the device; scattering.py scatters.
+"""Gather at indices that live on the device, and replace a window; scattering.py scatters.
 
 Windows of extents `slice_sizes` start at ``indices[..., j]`` on axis ``axes[j]`` and at 0 on the
 other axes. With mode "raise" the kernels report bad indices to the queue; nothing waits for it.
@@ -12,10 +12,12 @@ from typing import Any
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
     WORKGROUP,
     Launcher,
     accesses,
+    dispatch_items,
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
@@ -158,3 +160,27 @@ def is_quads(
     per_load = 4 // words_each
     others = [stride for _, _, stride in window[:-1]]
     return not any(n % per_load for n in (window[-1][1], offset, *strides, *others))
+
+
+@kernel("dynamic_update_slice")
+def launch_update_slice(
+    launcher: Launcher,
+    name: str,
+    operands: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    outputs: tuple[ShapeDtype, ...],
+) -> tuple[Tensor, ...]:
+    """A tensor with the window at clamped int64 starts replaced."""
+    x, update, starts = (launcher.contiguous(operand, name) for operand in operands)
+    if update.size == 0 or x.ndim == 0:
+        return launch_elementwise(launcher, "copy", (update if x.ndim == 0 else x,), {}, outputs)
+    result = launcher.empty(outputs[0], name)
+    check_counts(name, result.size)
+    bits = launcher.bits_dialect(x.dtype)
+    extents = [n for pair in zip(x.shape, update.shape, strict=True) for n in pair]
+    dispatch_items(
+        launcher, "indexing/update_slice", (x.ndim, bits.name), {"axes": x.ndim, "T": bits},
+        (launcher.buffer(x), launcher.buffer(update), launcher.buffer(starts)), (result.handle,),
+        (0, result.size, *extents), result.size, name,
+    )  # fmt: skip
+    return (result,)

@@ -1,0 +1,236 @@
+"""Counting: how often numbers occur, and how many fall into which bin.
+
+Counts are scatters of ones, so collisions are exact and sums of weights deterministic.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import int64
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
+from . import choice, views
+from . import elementwise as arithmetic
+from .calling import cast_to, is_scalar, lift, promote, to_inexact
+from .gathering import SCATTER_ADD
+from .joining import concatenate
+from .ordering import searchsorted
+from .permuting import SEARCH_SORTED
+from .reading import Reading, run
+from .reduction import max as largest
+from .reduction import min as smallest
+from .reduction import sum as total
+from .value import Value, apply, constant_like
+
+__all__ = ["bincount", "digitize", "histogram"]
+
+
+def _counted(places: Value, weights: Value | None, length: int) -> Any:
+    """The sum of weights, or the number, of each place from 0 to `length`; others are dropped."""
+    if weights is None:
+        weights = constant_like(places, 1, dtype=int64)
+    counts = constant_like(weights, 0, shape=(length,))
+    if places.size == 0 or length == 0:
+        return counts
+    starts = views.reshaped(places, (places.size, 1))
+    rows = views.reshaped(weights, (places.size, 1))
+    return apply(SCATTER_ADD, counts, starts, rows, axes=(0,), mode="fill")
+
+
+def _weights(op: str, x: Value, weights: Any) -> Value | None:
+    if weights is None:
+        return None
+    found = lift(op, weights, x)
+    if found.shape != x.shape:
+        raise ShapeError(
+            op, f"weights of shape {found.shape} for a tensor of shape {x.shape}",
+            (found.shape, x.shape),
+        )  # fmt: skip
+    return found
+
+
+def bincount(
+    x: Any, /, weights: Any = None, minlength: int = 0, *, length: int | None = None
+) -> Any:
+    """How often each number from 0 up occurs in a vector, or the sum of its weights.
+
+    Args:
+        x: a vector of integers, none of them negative.
+        weights: a tensor of the same shape: integers and bools become the default float.
+        minlength: the least length of the result.
+        length: the length of the result; larger numbers are not counted, and nothing is read.
+            Without it the largest number is read from the device.
+
+    The result is int64, or of the dtype of the weights.
+
+    Raises:
+        ShapeError: if `x` is not a vector, or the weights have another shape.
+        DTypeError: if `x` is not of integers.
+        IndexOutOfBoundsError: for a negative number; with `length` it is not counted.
+        ArgumentError: for a negative length.
+        SyncUnavailableError: without `length` where nothing can wait.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.bincount(tw.asarray([1, 3, 1])).tolist()
+    [0, 2, 0, 1]
+    >>> tw.bincount(tw.asarray([1, 3, 1]), length=3).tolist()
+    [0, 2, 0]
+    """
+    value = lift("bincount", x)
+    if value.dtype.kind not in "biu":
+        raise DTypeError("bincount", f"integers are counted, got {value.dtype}", (value.dtype,))
+    if value.ndim != 1:
+        raise ShapeError("bincount", f"a vector is needed, got {value.shape}", (value.shape,))
+    least = operator.index(minlength if length is None else length)
+    if least < 0:
+        raise ArgumentError("bincount", f"a length cannot be negative, got {least}")
+    added = _weights("bincount", value, weights)
+    if added is not None:
+        if added.dtype.kind == "c":
+            raise DTypeError("bincount", "weights are real numbers", (added.dtype,))
+        added = to_inexact(added)
+    places = cast_to(value, int64)
+    if length is None and value.size:
+        least = max(least, run(_length(places), "bincount", "bincount(x, length=...)"))
+    return _counted(places, added, least)
+
+
+def _length(places: Value) -> Reading[int]:
+    """One more than the largest number, or an error for a negative one."""
+    count = arithmetic.add(largest(places), 1)
+    found = yield choice.where(choice.less(smallest(places), 0), -1, count)
+    if found < 0:
+        raise IndexOutOfBoundsError("bincount", axis=0)
+    return found
+
+
+def _edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
+    """The ascending edges of bins, in the dtype of `x`."""
+    if isinstance(bins, Value) or not is_scalar(bins):
+        edges = bins if isinstance(bins, Value) else x.interpreter.array(np.asarray(bins))
+        if edges.ndim != 1:
+            raise ShapeError(op, f"edges are a vector, got shape {edges.shape}", (edges.shape,))
+        return cast_to(edges, x.dtype)
+    count = operator.index(bins)
+    if count < 1:
+        raise ArgumentError(op, f"there is at least one bin, got {count}")
+    if limits is not None:
+        low, high = (float(limit) for limit in limits)
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise ArgumentError(op, f"a range is two finite ascending numbers, got {limits!r}")
+    elif x.size == 0:
+        low, high = 0.0, 1.0
+    else:
+        return _edges_of_values(x, count)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return x.interpreter.array(np.linspace(low, high, count + 1).astype(x.dtype))
+
+
+def _edges_of_values(x: Value, count: int) -> Value:
+    low, high = smallest(x), largest(x)
+    apart = choice.where(choice.equal(low, high), 0.5, constant_like(low, 0))
+    low, high = arithmetic.subtract(low, apart), arithmetic.add(high, apart)
+    step = arithmetic.divide(arithmetic.subtract(high, low), count)
+    steps = x.interpreter.array(np.arange(count).astype(x.dtype))
+    edges = arithmetic.add(arithmetic.multiply(steps, step), low)
+    joined: Value = concatenate([edges, views.reshaped(high, (1,))])
+    return joined
+
+
+def histogram(
+    x: Any,
+    /,
+    bins: Any = 10,
+    range: Any = None,
+    *,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any]:
+    """How many elements fall between which edges.
+
+    Args:
+        x: a tensor of any shape; bools and integers are compared as the default float.
+        bins: the number of equal bins, or their ascending edges as a tensor, list or ndarray.
+        range: for a number of bins the lowest and the highest edge; without it those of the
+            elements.  Nothing is read from the device.
+        density: whether to give densities, whose integral is 1, instead of counts.
+        weights: a tensor of the shape of `x`; sums of weights replace counts.
+
+    A bin holds its lower edge, and the last one the highest edge too.  NaN is in no bin.
+
+    Returns:
+        ``(counts, edges)``: int64, the dtype of the weights or, as densities, a float; and the
+        edges in the float dtype that they are compared in.
+
+    Raises:
+        ArgumentError: for less than one bin, or a range that is not ascending.
+        ShapeError: if the edges are not a vector, or the weights have another shape.
+        DTypeError: for complex numbers, ndarrays and lists.
+
+    >>> import tenferro_wgpu as tw
+    >>> counts, edges = tw.histogram(tw.asarray([0.0, 0.5, 1.5, 2.0]), bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([2, 2], [0.0, 1.0, 2.0])
+    """
+    value = lift("histogram", x)
+    added = _weights("histogram", value, weights)
+    if value.dtype.kind == "c" or (added is not None and added.dtype.kind == "c"):
+        raise DTypeError("histogram", "complex numbers have no order", (value.dtype,))
+    value = to_inexact(views.reshaped(value, (value.size,)))
+    edges = _edges("histogram", value, bins, range)
+    count = edges.shape[0] - 1
+    if count < 1:
+        raise ShapeError("histogram", "there are at least two edges", (edges.shape,))
+    if added is not None:
+        added = views.reshaped(added, (value.size,))
+        if added.dtype.kind == "b":
+            added = cast_to(added, int64)
+    found = apply(SEARCH_SORTED, edges, value, side="right")
+    last = views.sliced(edges, (count,), (count + 1,), (1,))
+    places = choice.where(choice.equal(value, last), count - 1, arithmetic.subtract(found, 1))
+    counts = _counted(places, added, count)
+    if density:
+        widths = arithmetic.subtract(
+            views.sliced(edges, (1,), (count + 1,), (1,)), views.sliced(edges, (0,), (count,), (1,))
+        )
+        numbers = cast_to(counts, edges.dtype)
+        counts = arithmetic.divide(arithmetic.divide(numbers, widths), total(numbers))
+    return counts, edges
+
+
+def digitize(x: Any, bins: Any, /, right: bool = False) -> Any:
+    """The number of the bin that each element falls into, as int64.
+
+    Bin i lies between ``bins[i - 1]``, which belongs to it, and ``bins[i]``, which does not; with
+    `right` it is the other way round.  The edges ascend or descend.
+
+    Args:
+        x: a tensor or scalar of any shape.
+        bins: the edges: a tensor of one axis; dtypes promote.
+
+    Raises:
+        ShapeError: if the edges are not a vector.
+        DTypeError: for complex numbers, ndarrays and lists.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.digitize(tw.asarray([0.2, 6.4, 3.0]), tw.asarray([0.0, 1.0, 3.0])).tolist()
+    [1, 3, 3]
+    """
+    value, edges = promote("digitize", (x, bins))
+    if value.dtype.kind == "c":
+        raise DTypeError("digitize", "complex numbers have no order", (value.dtype,))
+    side = "left" if right else "right"
+    ascending = searchsorted(edges, value, side=side)
+    count = edges.shape[0]
+    if count < 2:
+        return ascending
+    reversed_edges = apply(views.FLIP, edges, axes=(0,))
+    descending = arithmetic.subtract(count, searchsorted(reversed_edges, value, side=side))
+    first = views.reshaped(views.sliced(edges, (0,), (1,), (1,)), ())
+    final = views.reshaped(views.sliced(edges, (count - 1,), (count,), (1,)), ())
+    return choice.where(choice.less_equal(first, final), ascending, descending)

@@ -1,0 +1,248 @@
+"""Medians and quantiles: orders of rows, and what lies between two of their elements.
+
+The methods are those of R. J. Hyndman and Y. Fan, Sample quantiles in statistical packages, The
+American Statistician 50 (1996), 361-365, under NumPy's names, and NumPy's four others.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import int64
+from ..errors import ArgumentError, DTypeError
+from . import choice, views
+from . import elementwise as arithmetic
+from .calling import cast_to, is_scalar, lift, normalize_axes, to_inexact
+from .floats import isnan
+from .indexing import take, take_along_axis
+from .ordering import sorted_rows
+from .reduction import count_nonzero
+from .rounding import floor_divide
+from .value import Value, constant_like
+
+__all__ = ["median", "nanmedian", "percentile", "quantile"]
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+
+#: Continuous methods by the two constants of their plotting positions.
+_PLOTTING = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+METHODS = (
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
+    "closest_observation", *_PLOTTING,
+)  # fmt: skip
+
+
+def positions(method: str, q: Array, count: int) -> Array:
+    """Where quantiles lie among `count` sorted elements, as fractional indices."""
+    linear = (count - 1) * q
+    below = count * q - 1
+    if method == "linear":
+        found = linear
+    elif method == "lower":
+        found = np.floor(linear)
+    elif method == "higher":
+        found = np.ceil(linear)
+    elif method == "midpoint":
+        found = (np.floor(linear) + np.ceil(linear)) / 2
+    elif method == "nearest":
+        found = np.around(linear)
+    elif method == "inverted_cdf":
+        found = np.ceil(below)
+    elif method == "averaged_inverted_cdf":
+        found = np.where(below == np.floor(below), below + 0.5, np.ceil(below))
+    elif method == "closest_observation":
+        # Of two equally close ones that of even rank, which counts from 1.
+        low = np.floor(below - 0.5)
+        even = (below - 0.5 == low) & (low % 2 == 1)
+        found = np.where(even, low, low + 1)
+    else:
+        alpha, beta = _PLOTTING[method]
+        found = count * q + (alpha + q * (1 - alpha - beta)) - 1
+    clipped: Array = np.clip(found, 0, max(count - 1, 0))
+    if method == "averaged_inverted_cdf":
+        clipped = np.where(found < 0, 0, clipped)
+    return clipped
+
+
+class _Groups:
+    """The elements of each group that is reduced, as the sorted rows of a matrix."""
+
+    def __init__(self, op: str, x: Any, axis: Any, keepdims: bool) -> None:
+        value = lift(op, x)
+        if value.dtype.kind == "c":
+            raise DTypeError(op, "complex numbers have no quantiles; take .real or abs(...) first")
+        value = to_inexact(value)
+        axes = normalize_axes(op, axis, value.ndim)
+        others = tuple(one for one in range(value.ndim) if one not in axes)
+        rest = tuple(value.shape[one] for one in others)
+        matrix = views.permuted(value, others + axes)
+        matrix = views.reshaped(matrix, (prod(rest), prod(value.shape[one] for one in axes)))
+        self.sorted: Value = sorted_rows(matrix)[0]
+        #: The shape of one number for each group.
+        self.shape: Shape = rest
+        if keepdims:
+            self.shape = tuple(1 if n in axes else one for n, one in enumerate(value.shape))
+
+    def columns(self, index: Any) -> Any:
+        """The elements at given places of the sorted rows."""
+        return take(self.sorted, index, axis=1)
+
+    def without_nan(self, result: Value) -> Any:
+        """A matrix with a row per group, NaN where the group has one."""
+        count = self.sorted.shape[1]
+        last = views.sliced(self.sorted, (0, count - 1), self.sorted.shape, (1, 1))
+        return choice.where(isnan(last), constant_like(result, float("nan"), shape=()), result)
+
+
+def _between(low: Value, high: Value, fraction: Any) -> Any:
+    """From `low` to `high`, rounded as NumPy's interpolation; equal ends give that end."""
+    step = choice.where(
+        choice.equal(low, high), constant_like(low, 0), arithmetic.subtract(high, low)
+    )
+    rest = arithmetic.subtract(1, fraction)
+    near_low = arithmetic.add(low, arithmetic.multiply(step, fraction))
+    near_high = arithmetic.subtract(high, arithmetic.multiply(step, rest))
+    between = choice.where(choice.less(fraction, 0.5), near_low, near_high)
+    return choice.where(choice.equal(fraction, 0), low, between)
+
+
+def _quantile(
+    op: str, x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool
+) -> Any:  # fmt: skip
+    if method not in METHODS:
+        raise ArgumentError(op, f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if isinstance(q, Value) or not (is_scalar(q) or isinstance(q, (list, tuple, np.ndarray))):
+        raise DTypeError(op, f"q is a number, a list or an ndarray of numbers, got {type(q)}")
+    fractions = np.asarray(q, np.float64) / scale
+    if not np.all((fractions >= 0) & (fractions <= 1)):
+        raise ArgumentError(op, f"q must lie between 0 and {scale:g}, got {q!r}")
+    groups = _Groups(op, x, axis, keepdims)
+    shape = fractions.shape + groups.shape
+    rows, count = groups.sorted.shape
+    if count == 0 or rows * fractions.size == 0:
+        return constant_like(groups.sorted, float("nan"), shape=shape)
+    found = positions(method, fractions.reshape(-1), count)
+    low = np.floor(found).astype(np.int64)
+    high = np.ceil(found).astype(np.int64)
+    dtype = groups.sorted.dtype
+    part = groups.sorted.interpreter.array((found - low).astype(dtype).reshape(1, -1))
+    result = groups.columns(low)
+    if np.any(low != high):
+        result = _between(result, groups.columns(high), part)
+    result = groups.without_nan(result)
+    return views.reshaped(views.permuted(result, (1, 0)), shape)
+
+
+def quantile(
+    x: Any, q: Any, /, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """Quantiles over the given axes; without `axis`, over all.
+
+    Args:
+        x: a tensor of bools or integers, which become the default float, or floats.
+        q: a number between 0 and 1, or a list or ndarray of numbers, whose shape comes first in
+            the result.
+        axis: None, an integer or a tuple.
+        method: one of NumPy's: "linear", "lower", "higher", "midpoint", "nearest", "hazen",
+            "weibull", "median_unbiased", "normal_unbiased", "inverted_cdf",
+            "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf".
+        keepdims: keep the reduced axes, of extent 1.
+
+    A group with a NaN, or without elements, gives NaN.  The derivative goes to the elements
+    between which a quantile lies.
+
+    Raises:
+        ArgumentError: for a `q` out of its range, or another method.
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for complex numbers, ndarrays and lists, and for a `q` that is a tensor.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.quantile(tw.asarray([1.0, 2.0, 4.0, 8.0]), [0.5, 1.0]).tolist()
+    [3.0, 8.0]
+    """
+    return _quantile("quantile", x, q, 1.0, axis, method, keepdims)
+
+
+def percentile(
+    x: Any, q: Any, /, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """Quantiles for `q` between 0 and 100: see `quantile`.
+
+    Raises:
+        ArgumentError: for a `q` out of its range, or another method.
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for complex numbers, ndarrays and lists, and for a `q` that is a tensor.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.percentile(tw.asarray([1.0, 2.0, 4.0, 8.0]), 50).item()
+    3.0
+    """
+    return _quantile("percentile", x, q, 100.0, axis, method, keepdims)
+
+
+def _mean(low: Value, high: Value) -> Any:
+    # Halves first: they are exact, and their sum does not overflow.
+    half = arithmetic.multiply(low, 0.5)
+    return arithmetic.add(half, arithmetic.multiply(high, 0.5))
+
+
+def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The middle element over the given axes, or the mean of the two middle ones.
+
+    Takes bools and integers, which become the default float, and floats.  A group with a NaN,
+    or without elements, gives NaN.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for complex numbers, ndarrays and lists.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.median(tw.asarray([[1.0, 9.0, 2.0], [8.0, 4.0, 6.0]]), axis=1).tolist()
+    [2.0, 6.0]
+    """
+    groups = _Groups("median", x, axis, keepdims)
+    rows, count = groups.sorted.shape
+    if rows * count == 0:
+        return constant_like(groups.sorted, float("nan"), shape=groups.shape)
+    middle = groups.columns([count // 2])
+    if count % 2 == 0:
+        middle = _mean(groups.columns([count // 2 - 1]), middle)
+    return views.reshaped(groups.without_nan(middle), groups.shape)
+
+
+def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """The median over the given axes of all that is not NaN; NaN where nothing else is.
+
+    Raises:
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for complex numbers, ndarrays and lists.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.nanmedian(tw.asarray([1.0, float("nan"), 5.0, 2.0])).item()
+    2.0
+    """
+    groups = _Groups("nanmedian", x, axis, keepdims)
+    rows, count = groups.sorted.shape
+    if rows * count == 0:
+        return constant_like(groups.sorted, float("nan"), shape=groups.shape)
+    # NaN is sorted behind everything else.
+    is_number = choice.logical_not(isnan(groups.sorted))
+    known = cast_to(count_nonzero(is_number, axis=1, keepdims=True), int64)
+    low = floor_divide(choice.maximum(arithmetic.subtract(known, 1), 0), 2)
+    middle = _mean(
+        take_along_axis(groups.sorted, low, axis=1, mode="clip"),
+        take_along_axis(groups.sorted, floor_divide(known, 2), axis=1, mode="clip"),
+    )
+    nothing = choice.equal(known, 0)
+    middle = choice.where(nothing, constant_like(middle, float("nan"), shape=()), middle)
+    return views.reshaped(middle, groups.shape)
