@@ -61,6 +61,7 @@ from .ops.calling import astype
 from .ops.choice import *
 from .ops.closeness import *
 from .ops.contraction import dot_general, matmul, tensordot, vecdot
+from .ops.convolution import *
 from .ops.creation import (
     arange,
     asarray,
@@ -93,11 +94,13 @@ from .ops.operators import compare
 from .ops.ordering import *
 from .ops.padding import pad
 from .ops.powers import *
+from .ops.products import *
 from .ops.quantiles import *
 from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, split, tile
 from .ops.reduction import *
 from .ops.rounding import *
 from .ops.scanning import *
+from .ops.signals import *
 from .ops.special import digamma, erf, erfc, lgamma, polygamma
 from .ops.stacking import (
     atleast_1d,
@@ -312,3 +315,6 @@ __all__ += ops.histograms.__all__
 __all__ += ops.quantiles.__all__
 __all__ += ops.uniqueness.__all__
 __all__ += ops.windows.__all__
+__all__ += ops.convolution.__all__
+__all__ += ops.products.__all__
+__all__ += ops.signals.__all__

@@ -8,13 +8,13 @@ Anything one namespace does better by itself is overridden in that backend's own
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod
 from typing import Any
 
 from ..errors import ArgumentError
 from ..tensor import ShapeDtype
 from . import array_indexing_kernels as indexing
 from . import array_ordering_kernels as ordering
+from . import array_product_kernels as products
 from . import special_functions as special
 from .array_scan_kernels import SCAN_KERNELS
 
@@ -210,88 +210,6 @@ def concatenate(xp: Namespace, out: ShapeDtype, *arrays: Array, axis: int) -> Ar
     return xp.concatenate(arrays, axis=axis)
 
 
-def pad(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    fill: Array,
-    *,
-    low: tuple[int, ...],
-    high: tuple[int, ...],
-    interior: tuple[int, ...],
-) -> Array:
-    """StableHLO pad: edges may be negative (crop), `interior` spreads the elements apart."""
-    result = xp.empty(out.shape, out.dtype)
-    result[...] = fill
-    sources = []
-    targets = []
-    for extent, before, gap, size in zip(x.shape, low, interior, out.shape, strict=True):
-        step = gap + 1
-        # Element i lands at before + i * step; keep those that land inside [0, size).
-        first = max(0, -(before // step))
-        last = min(extent, -((before - size) // step))
-        if last <= first:
-            return result
-        start = before + first * step
-        sources.append(slice(first, last))
-        targets.append(slice(start, start + (last - first - 1) * step + 1, step))
-    result[tuple(targets)] = x[tuple(sources)]
-    return result
-
-
-#: Operands of fewer elements are not worth rearranging for BLAS.
-_SMALL_COPY = 256
-
-
-def dot_general(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    y: Array,
-    *,
-    contracting: tuple[tuple[int, ...], tuple[int, ...]],
-    batch: tuple[tuple[int, ...], tuple[int, ...]],
-) -> Array:
-    """Generalised product; result axes are batch, left free, right free."""
-    left_contracting, right_contracting = contracting
-    left_batch, right_batch = batch
-    if x.ndim == 2 and y.ndim == 2 and len(left_contracting) == 1 and not left_batch:
-        # Products of matrices and their derivatives: the general path costs 5 us more.
-        left = x if left_contracting[0] == 1 else x.T
-        right = y if right_contracting[0] == 0 else y.T
-        return xp.matmul(_for_blas(xp, left, out), _for_blas(xp, right, out))
-    left_free = [
-        axis for axis in range(x.ndim) if axis not in left_batch and axis not in left_contracting
-    ]
-    right_free = [
-        axis for axis in range(y.ndim) if axis not in right_batch and axis not in right_contracting
-    ]
-    left = x.transpose((*left_batch, *left_free, *left_contracting))
-    right = y.transpose((*right_batch, *right_contracting, *right_free))
-    batch_count = len(left_batch)
-    batch_shape = left.shape[:batch_count]
-    rows = prod(left.shape[batch_count : batch_count + len(left_free)])
-    terms = prod(left.shape[batch_count + len(left_free) :])
-    columns = prod(right.shape[batch_count + len(right_contracting) :])
-    left = left.reshape((*batch_shape, rows, terms))
-    right = right.reshape((*batch_shape, terms, columns))
-    product = xp.matmul(_for_blas(xp, left, out), _for_blas(xp, right, out))
-    return product.reshape(out.shape)
-
-
-def _for_blas(xp: Namespace, x: Array, out: ShapeDtype) -> Array:
-    """`x` itself where BLAS reads its last two axes in place, else a contiguous copy."""
-    if out.dtype.kind not in "fc" or x.size < _SMALL_COPY:
-        return x
-    itemsize = x.dtype.itemsize
-    (rows, columns), (row_stride, column_stride) = x.shape[-2:], x.strides[-2:]
-    if column_stride == itemsize and row_stride >= itemsize * columns:
-        return x
-    if row_stride == itemsize and column_stride >= itemsize * rows:
-        return x
-    return xp.ascontiguousarray(x)
-
-
 #: Every other primitive: name -> kernel.
 KERNELS: dict[str, ArrayKernel] = {
     "rsqrt": rsqrt,
@@ -313,7 +231,7 @@ KERNELS: dict[str, ArrayKernel] = {
     "argmin": argmin,
     **SCAN_KERNELS,
     "concatenate": concatenate,
-    "pad": pad,
+    "pad": products.pad,
     "gather": indexing.gather,
     "dynamic_update_slice": indexing.dynamic_update_slice,
     "scatter_add": indexing.scatter_add,
@@ -321,7 +239,8 @@ KERNELS: dict[str, ArrayKernel] = {
     "scatter_mul": indexing.scatter_mul,
     "scatter_min": indexing.scatter_min,
     "scatter_max": indexing.scatter_max,
-    "dot_general": dot_general,
+    "dot_general": products.dot_general,
+    "conv": products.conv,
     "argsort": ordering.argsort,
     "permute": ordering.permute,
     "unpermute": ordering.unpermute,

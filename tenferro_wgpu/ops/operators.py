@@ -20,6 +20,7 @@ from . import (
     choice,
     closeness,
     contraction,
+    convolution,
     diagonals,
     exponential,
     finding,
@@ -32,11 +33,13 @@ from . import (
     ordering,
     padding,
     powers,
+    products,
     quantiles,
     rearranging,
     reduction,
     rounding,
     scanning,
+    signals,
     special,
     stacking,
     statistics,
@@ -275,8 +278,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 #: Modules that name their public functions themselves; all of these take a tensor first.
 _MODULES: tuple[ModuleType, ...] = (
-    aliases, arithmetic, bits, choice, closeness, exponential, floats, hyperbolic, powers,
-    rounding, trigonometry,
+    aliases, arithmetic, bits, choice, closeness, convolution, exponential, floats, hyperbolic,
+    powers, products, rounding, signals, trigonometry,
 )  # fmt: skip
 #: The parts of complex numbers are properties.
 _PROPERTIES = frozenset({"real", "imag"})

@@ -16,6 +16,7 @@ import numpy as np
 import tenferro_wgpu as tw
 
 from . import (
+    derivatives_contraction,
     derivatives_elementwise,
     derivatives_ordering,
     derivatives_reductions,
@@ -235,3 +236,4 @@ for _family in (derivatives_structural, derivatives_reductions, derivatives_spec
         case(_name, _function, *_inputs)
 CASES += [DerivativeCase(*each) for each in derivatives_ordering.CASES]
 CASES += [DerivativeCase(*each) for each in derivatives_elementwise.CASES]
+CASES += [DerivativeCase(*each) for each in derivatives_contraction.CASES]

@@ -16,6 +16,7 @@ from tenferro_wgpu.ops import (
     calling,
     compaction,
     contraction,
+    convolution,
     diagonals,
     elementwise,
     indexing,
@@ -37,6 +38,7 @@ MODULES = (
     calling,
     compaction,
     contraction,
+    convolution,
     diagonals,
     elementwise,
     indexing,
@@ -184,6 +186,13 @@ ROWS = [
     Row(
         "dot_general", (real(2, 3, 4, 5), real(5, 3, 6, 2)), (2, 4, 6),
         params={"contracting": ((3, 1), (0, 1)), "batch": ((0,), (3,))},
+    ),
+    Row(
+        "conv", (real(2, 4, 9, 7), real(6, 2, 3, 2)), (2, 6, 5, 14),
+        params={
+            "strides": (2, 1), "low": (1, 0), "high": (1, 2), "x_dilation": (1, 2),
+            "kernel_dilation": (1, 1), "groups": 2,
+        },
     ),
     Row(
         "dot_general", (of(C128, 2, 3), of(C128, 3)), (2,), C128,

@@ -113,6 +113,52 @@ ROWS = {
     "shapes alone that do not broadcast": (
         lambda: tw.broadcast_shapes((3,), (4,)), errors.ShapeError, "broadcast",
     ),
+    "outer product of bools": (lambda: tw.outer(TRUTH, TRUTH), errors.DTypeError, "outer"),
+    "inner product of other lengths": (lambda: tw.inner(V, value(3)), errors.ShapeError, "extents"),
+    "cross product of four": (lambda: tw.cross(V, V), errors.ShapeError, "three elements"),
+    "convolve matrices": (lambda: tw.convolve(M, V), errors.ShapeError, "one axis"),
+    "convolve nothing": (lambda: tw.convolve(value(0), V), errors.ShapeError, "at least one"),
+    "convolve in another mode": (
+        lambda: tw.convolve(V, V, "half"), errors.ArgumentError, "valid",
+    ),
+    "interpolate unequal lists": (
+        lambda: tw.interp(V, V, value(3)), errors.ShapeError, "same extent",
+    ),
+    "interpolate in no period": (
+        lambda: tw.interp(V, V, V, period=0), errors.ArgumentError, "period",
+    ),
+    "interpolate at complex numbers": (
+        lambda: tw.interp(COMPLEX, V, V), errors.DTypeError, "order",
+    ),
+    "convolve a matrix with a kernel": (lambda: tw.conv(M, M), errors.ShapeError, "spatial"),
+    "convolve other channels": (
+        lambda: tw.conv(C, value(5, 2, 1)), errors.ShapeError, "does not fit 3 channels",
+    ),
+    "convolve in groups that do not divide": (
+        lambda: tw.conv(value(1, 4, 5), value(3, 2, 1), groups=2), errors.ShapeError, "2 groups",
+    ),
+    "convolve by no stride": (
+        lambda: tw.conv(C, value(5, 3, 1), strides=0), errors.ArgumentError, "strides",
+    ),
+    "convolve by two strides on one axis": (
+        lambda: tw.conv(C, value(5, 3, 1), strides=(1, 2)), errors.ArgumentError, "strides",
+    ),
+    "convolve with another padding": (
+        lambda: tw.conv(C, value(5, 3, 1), padding="FULL"), errors.ArgumentError, "SAME",
+    ),
+    "convolve with too many paddings": (
+        lambda: tw.conv(C, value(5, 3, 1), padding=(1, 2)), errors.ShapeError, "padding",
+    ),
+    "convolve in no groups": (
+        lambda: tw.conv(C, value(5, 3, 1), groups=0), errors.ArgumentError, "groups",
+    ),
+    "transposed convolution of other channels": (
+        lambda: tw.conv_transpose(C, value(5, 3, 1)), errors.ShapeError, "does not fit",
+    ),
+    "transposed convolution that loses places": (
+        lambda: tw.conv_transpose(C, value(3, 5, 1), output_padding=-1),
+        errors.ArgumentError, "output_padding",
+    ),
     "pad by half": (lambda: V.pad(0.5), errors.DTypeError, "integers"),
     "index out of bounds": (lambda: V[4], errors.IndexOutOfBoundsError, "axis 0"),
     "negative index out of bounds": (lambda: V[-5], errors.IndexOutOfBoundsError, "-5"),

@@ -216,6 +216,7 @@ def prepare(
             "lanes": tile.tile_columns, "depth": tile.depth, "walk": plan.walk,
             "x_load": plan.x_load, "y_load": plan.y_load,
             "x_order": plan.x_order, "y_order": plan.y_order,
+            "walks": dict(plan.runs), "long_walks": plan.long_walks,
             "packed_store": epilogue is None and _stores_fours(plan, T),
             "leaves": after.leaves, "results": after.results,
             "statements": after.statements,

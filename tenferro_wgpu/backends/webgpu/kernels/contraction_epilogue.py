@@ -26,6 +26,7 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     Pairs,
     free_axes,
     merged,
+    product_words,
 )
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher, with_constants
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
@@ -35,9 +36,6 @@ from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 __all__ = ["launch_contraction_epilogue"]
-
-#: Params words of the product alone: the expression's leaves follow.
-PRODUCT_WORDS = 19
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _prepare(
     described = []
     constants = []
     for position, leaf in enumerate(leaves):
-        word = PRODUCT_WORDS + len(words)
+        word = product_words(work) + len(words)
         own = dialect(expression.operands[1 + position])
         if position in bound:
             words += leaf_words(leaf.layout, batches, rows)

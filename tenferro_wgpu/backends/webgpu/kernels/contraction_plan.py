@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from struct import pack, unpack
 from typing import Literal, TypeAlias
 
 from tenferro_wgpu.backends.webgpu.kernels.contraction_tiles import GRID, AdapterKind, Size, Tile
@@ -29,14 +31,42 @@ BUSY_GROUPS: dict[AdapterKind, int] = {"cpu": 64, "integrated": 128, "discrete":
 SHORTEST_SPLIT: dict[AdapterKind, int] = {"cpu": 256, "integrated": 64, "discrete": 64}
 
 
+#: Extents and strides of axes walked together that are several runs of memory, innermost first.
+Runs: TypeAlias = tuple[tuple[int, int], ...]
+
+#: The groups of an operand's axes that may be several runs, in the order of `Operand.runs`.
+GROUPS = ("batch", "free", "depth")
+#: Runs of one group that the template walks: of a 3-d convolution's windows they are four.
+MOST_RUNS = 4
+#: Positions from which a product with a reciprocal does not find a quotient any more.
+LONG_WALK = 1 << 24
+#: Params words of a product whose axes are single runs.
+PLAIN_WORDS = 19
+
+
 @dataclass(frozen=True)
 class Operand:
-    """Offset and strides of one operand: batch, free (M or N) and K."""
+    """Offset and strides of one operand: batch, free (M or N) and K.
+
+    `runs` has those of the groups that are several runs, and nothing for the others; the stride
+    of such a group is its innermost.
+    """
 
     offset: int
     batch: int
     free: int
     depth: int
+    runs: tuple[Runs, Runs, Runs] = ((), (), ())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether M or N, and K, have one stride each."""
+        return not self.runs[1] and not self.runs[2]
+
+    @property
+    def batch_strides(self) -> tuple[int, ...]:
+        """All strides along the batch."""
+        return tuple(stride for _, stride in self.runs[0]) or (self.batch,)
 
 
 @dataclass(frozen=True)
@@ -77,37 +107,73 @@ class ContractionPlan:
     walk: Walk
     workgroups: int
     words: tuple[int, ...]
+    #: By name of a group that is several runs of memory: how many, and the params word they begin
+    #: at.
+    runs: tuple[tuple[str, tuple[int, int]], ...] = ()
+    long_walks: bool = False
 
     @property
     def structure(self) -> tuple[object, ...]:
         """Everything that the text of the kernel depends on, besides dialect and epilogue."""
-        return (self.tile, self.x_load, self.y_load, self.x_order, self.y_order, self.walk)
+        return (
+            self.tile, self.x_load, self.y_load, self.x_order, self.y_order, self.walk,
+            self.runs, self.long_walks,
+        )  # fmt: skip
 
 
 def matrices(
     x: Layout, y: Layout, contracting: Pairs, batch: Pairs
 ) -> Matrices | Literal["x", "y"]:
     """Merge axes into batch, M, N and K, or name the operand that must be copied for it."""
-    x_depth, y_depth = contracting
-    x_free = free_axes(x.ndim, contracting[0], batch[0])
-    y_free = free_axes(y.ndim, contracting[1], batch[1])
-    for which, layout, groups in (
-        ("x", x, (batch[0], x_free, x_depth)),
-        ("y", y, (batch[1], y_free, y_depth)),
-    ):
-        if any(merged([layout], [group]) is None for group in groups):
-            return "x" if which == "x" else "y"
-    batches = merged([x, y], [batch[0], batch[1]])
-    depth = merged([x, y], [x_depth, y_depth])
-    m = merged([x], [x_free])
-    n = merged([y], [y_free])
-    if batches is None or depth is None or m is None or n is None:
+    x_groups = (batch[0], free_axes(x.ndim, contracting[0], batch[0]), contracting[0])
+    y_groups = (batch[1], free_axes(y.ndim, contracting[1], batch[1]), contracting[1])
+    operands = (_operand(x, x_groups), _operand(y, y_groups))
+    if operands[0] is None:
+        return "x"
+    if operands[1] is None:
         return "y"
-    return Matrices(
-        batches[0], m[0], n[0], depth[0],
-        Operand(x.offset, batches[1][0], m[1][0], depth[1][0]),
-        Operand(y.offset, batches[1][1], n[1][0], depth[1][1]),
-    )  # fmt: skip
+    extents = [prod([x.shape[axis] for axis in group]) for group in x_groups]
+    n = prod([y.shape[axis] for axis in y_groups[1]])
+    return Matrices(extents[0], extents[1], n, extents[2], operands[0], operands[1])
+
+
+def _operand(layout: Layout, groups: Sequence[Sequence[int]]) -> Operand | None:
+    """An operand by its groups of axes, or None where it is better copied."""
+    runs = [runs_of(layout, group) for group in groups]
+    if any(len(each) > 1 for each in runs):
+        # A copy has one run of each, and no overlaps; where it would be larger, nothing is copied.
+        span = 1 + sum((n - 1) * abs(s) for n, s in zip(layout.shape, layout.strides, strict=True))
+        if layout.size <= span or max(len(each) for each in runs) > MOST_RUNS:
+            return None
+    batch, free, depth = (each[0][1] if each else 0 for each in runs)
+    several = [each if len(each) > 1 else () for each in runs]
+    return Operand(layout.offset, batch, free, depth, (several[0], several[1], several[2]))
+
+
+def runs_of(layout: Layout, group: Sequence[int]) -> Runs:
+    """Extents and strides of axes walked together, merged, innermost first; extents of 1 vanish."""
+    extents, (strides,) = coalesce(
+        [layout.shape[axis] for axis in group], [[layout.strides[axis] for axis in group]]
+    )
+    return tuple(zip(reversed(extents), reversed(strides), strict=True))
+
+
+def run_words(runs: Runs, unit: int = 1) -> tuple[int, ...]:
+    """Params of a group of several runs, as shaders/matmul/product.wgsl.j2 wants them.
+
+    `unit` is the elements of a load.
+    """
+    words: list[int] = []
+    for extent, stride in runs[:-1]:
+        (reciprocal,) = unpack("<I", pack("<f", 1 / extent))
+        words += [extent, reciprocal, stride // unit]
+    return (*words, runs[-1][1] // unit)
+
+
+def product_words(work: Matrices) -> int:
+    """How many params words the product needs: those of an expression follow."""
+    groups = [each for operand in (work.x, work.y) for each in operand.runs]
+    return PLAIN_WORDS + sum(3 * len(each) - 2 for each in groups if each)
 
 
 def in_memory_order(x: Layout, contracting: Pairs) -> Pairs:
@@ -167,15 +233,22 @@ def plan_contraction(
             walk = "grid"
             items = workgroups = splits * work.batches * grid[0] * grid[1]
     shared = tile.scheme == "workgroup"
-    words = (
+    words: tuple[int, ...] = (
         0, items, work.m, work.n, work.k, chunk, work.batches, row_tiles, column_tiles,
         *_in_loads(work.x, x_load), *_in_loads(work.y, y_load, depth_first=True), *grid,
     )  # fmt: skip
+    runs: list[tuple[str, tuple[int, int]]] = []
+    for side, operand, load in (("x", work.x, x_load), ("y", work.y, y_load)):
+        for group, each in zip(GROUPS, operand.runs, strict=True):
+            if each:
+                runs.append((f"{side}_{group}", (len(each), len(words))))
+                words += run_words(each, 1 if load == "scalar" else 4)
     return ContractionPlan(
         tile, x_load, y_load,
         "K" if not shared or abs(work.x.depth) <= abs(work.x.free) else "M",
         "N" if not shared or abs(work.y.free) <= abs(work.y.depth) else "K",
-        splits, walk, workgroups, words,
+        splits, walk, workgroups, words, tuple(runs),
+        bool(runs) and max(work.batches, work.m, work.n, work.k) >= LONG_WALK,
     )  # fmt: skip
 
 
@@ -190,19 +263,16 @@ def _loads(work: Matrices, tile: Tile) -> tuple[Load, Load]:
     across = tile.rows >= 4 and tile.scheme in ("registers", "subgroup")
     if tile.scheme == "subgroup":  # four rows of each lane, whole steps of K
         across = aligned and 1 <= 4 * tile.tile_columns // tile.rows <= 4
-    if across and work.m % 4 == 0 and x.free == 1 and _fours(x.offset, x.batch, x.depth):
-        x_load = "along M"
-    elif aligned and x.depth == 1 and _fours(x.offset, x.batch, x.free):
-        x_load = "along K"
-    if tile.columns >= 4 and work.n % 4 == 0 and y.free == 1 and _fours(y.offset, y.batch, y.depth):
-        y_load = "along N"
-    elif (
-        aligned
-        and y.depth == 1
-        and _fours(y.offset, y.batch, y.free)
-        and tile.scheme != "workgroup"
-    ):
-        y_load = "along K"
+    if x.is_plain and _fours(x.offset, *x.batch_strides):
+        if across and work.m % 4 == 0 and x.free == 1 and _fours(x.depth):
+            x_load = "along M"
+        elif aligned and x.depth == 1 and _fours(x.free):
+            x_load = "along K"
+    if y.is_plain and _fours(y.offset, *y.batch_strides):
+        if tile.columns >= 4 and work.n % 4 == 0 and y.free == 1 and _fours(y.depth):
+            y_load = "along N"
+        elif aligned and y.depth == 1 and _fours(y.free) and tile.scheme != "workgroup":
+            y_load = "along K"
     return x_load, y_load
 
 

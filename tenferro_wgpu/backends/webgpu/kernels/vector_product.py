@@ -33,6 +33,9 @@ def is_vector_product(
         return False
     if launcher.dialect(x.dtype).name not in DIALECTS:
         return False
+    matrix = x if x.size >= y.size else y
+    if matrix.size > matrix.buffer_size:
+        return False  # overlapping windows: elements are read again and again, out of caches
     size = contiguous_layout(spec.shape).size
     batch = params["batch"][0]
     batches = 1
