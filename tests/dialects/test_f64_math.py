@@ -32,6 +32,12 @@ BOUNDS = {
     "logaddexp": 1.25,
     **dict.fromkeys(("atan", "atan2", "sinh", "cosh", "asinh", "atanh", "tan"), 0.85),
 }
+#: What native arithmetic reaches where the dialect f64n has functions of its own.
+NATIVE_BOUNDS = {
+    **dict.fromkeys(("exp", "exp2", "log", "log1p"), 0.95),
+    **dict.fromkeys(("expm1", "cosh"), 1.4),
+    **dict.fromkeys(("tanh", "sinh", "sigmoid"), 2.0),
+}
 USUAL_BOUND = 0.52
 
 MEASURED = (*base_functions.FUNCTIONS, *f64_functions.FUNCTIONS)
@@ -68,8 +74,9 @@ def assert_same_values(got: np.ndarray, wanted: np.ndarray, *operands: np.ndarra
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="needs 80-bit long doubles")
 def test_errors_in_ulp(f64: str) -> None:
+    bounds = BOUNDS | NATIVE_BOUNDS if f64 == "f64n" else BOUNDS
     measured = list(measure(f64, COUNT, functions=MEASURED))
-    too_large = [row for row in measured if not row[2] <= BOUNDS.get(row[0], USUAL_BOUND)]
+    too_large = [row for row in measured if not row[2] <= bounds.get(row[0], USUAL_BOUND)]
     assert not too_large
     assert {function for function, *_ in measured} >= {*UNARY, *FURTHER, "pow", "rsqrt", "sqrt"}
 
@@ -139,5 +146,5 @@ def test_functions_are_monotone_at_their_joints(f64: str) -> None:
 
 def test_dialects_agree_bit_for_bit(f64: str) -> None:
     x = np.concatenate([around(1, np.random.default_rng(1), 500), SPECIAL])
-    for function in UNARY:
+    for function in UNARY.keys() - NATIVE_BOUNDS.keys():
         assert_same_values(apply(f64, function, x), apply("f64s", function, x), x)
