@@ -184,7 +184,7 @@ def device_flushes(name: str) -> bool:
 
 def declares(name: str, function: str) -> bool:
     """Return whether the dialect has the function."""
-    return f"tf_{function}_{name}" in library().names
+    return f"tf_{function}_{name}" in library()
 
 
 def measure(

@@ -13,20 +13,20 @@ from harness import device, has_native_f16, has_native_f64, has_native_i64
 
 from tenferro_wgpu.backends.webgpu import shaders
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, dialect, dialect_for
-from tenferro_wgpu.backends.webgpu.shaders import (
-    DECLARED_NAMES,
+from tenferro_wgpu.backends.webgpu.fragments import (
     Library,
+    Source,
+    split_declarations,
+    strip_comments,
+)
+from tenferro_wgpu.backends.webgpu.shaders import (
     clear_module_cache,
     library,
-    library_for,
     module_cache_info,
     parameter_name,
     render_module,
     render_source,
     shaders_root,
-    small_library,
-    split_declarations,
-    strip_comments,
 )
 from tenferro_wgpu.errors import UnsupportedOperationError
 
@@ -139,12 +139,79 @@ def test_declarations_are_split() -> None:
 
 
 def test_names_are_unique_and_ours() -> None:
-    with pytest.raises(ValueError, match="already declared in one"):
-        Library([("one", "fn tf_f() {}"), ("two", "fn tf_f() {}")])
-    with pytest.raises(ValueError, match="exp does not begin"):
-        Library([("one", "fn exp() {}")])
-    with pytest.raises(ValueError, match="one: tf_g is declared nowhere"):
-        Library([("one", "fn tf_f() { tf_g(); }")])
+    for text, message in (
+        ("fn tf_f_x() {} fn tf_f_x() {}", "already declared in file x"),
+        ("fn tf_to_y_x() {}", "already declared in file y"),
+        ("fn exp() {}", "exp does not begin"),
+        ("fn tf_f() {}", "tf_f does not hold x"),
+        ("fn tf_f_x() { tf_g_x(); }", "file x: tf_g_x is declared nowhere"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            _ = library_of(y="fn tf_to_y_x() {}", x=text).fragments
+    with pytest.raises(ValueError, match="tf_g_x is declared nowhere"):
+        library_of(x="fn tf_f_x() { tf_g_x(); }").reached_from("tf_f_x()")
+
+
+def library_of(**groups: str) -> Library:
+    """A library of groups, each of one file."""
+    return Library(
+        {
+            name: [Source(f"file {name}", lambda: "", lambda text=text: text)]
+            for name, text in groups.items()
+        }
+    )
+
+
+def test_files_are_read_when_they_are_named() -> None:
+    made = Library(
+        {
+            "x": [
+                Source("x1", lambda: "tf_{{ name }}_{{ T }}", lambda: "fn tf_e_x() {}"),
+                Source("x2", lambda: "tf_f_{{ T }}", lambda: "fn tf_f_x() { tf_g_y(); }"),
+            ],
+            "y": [
+                Source("y", lambda: "", lambda: "struct TfP_y { a: u32 } fn tf_g_y() { TfP_y(); }")
+            ],
+            "z": [Source("z", lambda: "", lambda: "fn tf_h_z() { tf_runtime_zero(); }")],
+        }
+    )
+    assert "exp" not in made and "tf_f_w" not in made and "tf_runtime_zero" in made
+    assert made.read_origins == set()
+    assert [each.name for each in made.reached_from("tf_f_x() + f()")] == [
+        "tf_f_x",
+        "TfP_y",
+        "tf_g_y",
+    ]
+    assert made.read_origins == {"x2", "y"}
+    assert "tf_no_such_x" not in made and made.read_origins == {"x1", "x2", "y"}
+    assert list(made.fragments) == ["tf_e_x", "tf_f_x", "TfP_y", "tf_g_y", "tf_h_z"]
+
+
+def test_a_file_read_again_inside_its_reading_is_one() -> None:
+    """As a signal handler may do that compiles a kernel of its own."""
+    depth = []
+
+    def text() -> str:
+        depth.append(1)
+        if len(depth) == 1:
+            assert "tf_f_x" in made
+        return "fn tf_f_x() {}"
+
+    made = Library({"x": [Source("file", lambda: "", text)]})
+    assert "tf_f_x" in made and len(depth) == 2
+
+
+def test_a_module_reads_few_files(tmp_path: Path) -> None:
+    """float32 arithmetic must not wait for the special functions and the other dialects."""
+    code = (
+        "from tenferro_wgpu.backends.webgpu.shaders import library\n"
+        "library().reached_from('tf_add_f32 tf_load_f32 tf_cast_f32_i32 tf_cast_i32_f32')\n"
+        "print(sorted(library().read_origins))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "special" not in result.stdout and "f64" not in result.stdout
 
 
 def test_every_pair_of_dialects_has_a_cast() -> None:
@@ -154,7 +221,7 @@ def test_every_pair_of_dialects_has_a_cast() -> None:
         (source, target)
         for source in names
         for target in names
-        if f"tf_cast_{source}_{target}" not in library().names
+        if f"tf_cast_{source}_{target}" not in library()
         and {source, target} != {"f64s", "f64n"}  # no device holds both
     ]
     assert missing == []
@@ -215,16 +282,3 @@ def test_all_fragments_compile_together(dialect_device: str) -> None:
     prelude += "struct Params { p0: vec4<u32> }\nvar<private> params: Params;\n"
     zero = "fn tf_runtime_zero() -> u32 { return params.p0.x; }\n"
     device().create_shader_module(code=prelude + zero + "\n".join(each.text for each in fragments))
-
-
-def test_the_small_library_begins_the_large_one() -> None:
-    """Modules without float64 must not depend on which of the two they were made with."""
-    small, large = small_library(), library()
-    assert len(small.fragments) < len(large.fragments)
-    assert list(large.fragments)[: len(small.fragments)] == list(small.fragments)
-    assert list(large.fragments.values())[: len(small.fragments)] == list(small.fragments.values())
-    for name in large.names:
-        assert name in library_for(name).names, name
-        assert name in DECLARED_NAMES
-    assert "tf_no_such_f64s" not in DECLARED_NAMES
-    assert "tf_no_such_f32" not in DECLARED_NAMES

@@ -9,10 +9,7 @@ devices, buffers or what a kernel computes.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,28 +17,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from tenferro_wgpu import approximations
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, Dialect, DialectView
+from tenferro_wgpu.backends.webgpu.fragments import Library, Source, strip_comments
 
 ParamsSpace = Literal["immediate", "uniform"]
 
 SUFFIX = ".wgsl.j2"
 MODULE_CACHE_SIZE = 512
-
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DECLARATION = re.compile(
-    r"(?:@\w+(?:\([^)]*\))?\s*)*(?:fn|struct|alias|const|var(?:<[^>]*>)?)\s+(\w+)"
-)
-_BLANK_LINES = re.compile(r"\s*\n(?:[ \t]*\n)*")
-
-
-@dataclass(frozen=True)
-class Fragment:
-    """One top-level WGSL declaration: its name, text, place in the order and what it names."""
-
-    name: str
-    text: str
-    order: int
-    identifiers: frozenset[str]
 
 
 class ModuleCacheInfo(NamedTuple):
@@ -87,43 +68,9 @@ def _environment() -> Environment:
     return environment
 
 
-def strip_comments(wgsl: str) -> str:
-    """Return `wgsl` without comments, trailing spaces and blank lines."""
-    return _BLANK_LINES.sub("\n", _COMMENT.sub("", wgsl)).strip() + "\n"
-
-
-def split_declarations(wgsl: str) -> list[tuple[str, str]]:
-    """Split WGSL text into its top-level declarations, as (declared name, text) in file order.
-
-    Raises:
-        ValueError: the text holds something that is not a declaration, or ends inside one.
-    """
-    text = strip_comments(wgsl).strip()
-    declarations = []
-    start = depth = 0
-    for position, character in enumerate(text):
-        if character in "{([":
-            depth += 1
-        elif character in "})]":
-            depth -= 1
-        if depth == 0 and (character == ";" or character == "}"):
-            declaration = text[start : position + 1].strip()
-            start = position + 1
-            if declaration == ";":  # the optional one behind a struct
-                continue
-            match = _DECLARATION.match(declaration)
-            if match is None:
-                raise ValueError(f"not a WGSL declaration: {declaration[:80]!r}")
-            declarations.append((match.group(1), declaration))
-    if text[start:].strip():
-        raise ValueError(f"WGSL text ends inside a declaration: {text[start:][:80]!r}")
-    return declarations
-
-
 def _dialect_templates(entry: Dialect) -> list[str]:
     """Template names of a dialect: its own file, its own others, those of its family and kind."""
-    folder = shaders_root() / "dtypes"
-    names = sorted(path.name for path in folder.glob("*" + SUFFIX))
+    names = _dialect_files()
     own = entry.name + SUFFIX
     mine = [own] if own in names else []
     mine += [name for name in names if name.startswith(entry.name + "_")]
@@ -134,91 +81,43 @@ def _dialect_templates(entry: Dialect) -> list[str]:
     return ["dtypes/" + name for name in mine]
 
 
-class Library:
-    """Every fragment of `shaders/dtypes/` and, for each, the fragments it needs."""
-
-    def __init__(self, sources: Iterable[tuple[str, str]]) -> None:
-        """Split `sources`, pairs of (where it comes from, WGSL text).
-
-        Raises:
-            ValueError: a name is declared twice, does not begin with `tf_` or `Tf`, or is a `tf_`
-                name that no source declares.
-        """
-        self.fragments: dict[str, Fragment] = {}
-        origins: dict[str, str] = {}
-        for origin, wgsl in sources:
-            for name, text in split_declarations(wgsl):
-                if not name.startswith(("tf_", "Tf")):
-                    raise ValueError(f"{origin}: {name} does not begin with tf_ or Tf")
-                if name in self.fragments:
-                    raise ValueError(f"{origin}: {name} is already declared in {origins[name]}")
-                identifiers = frozenset(_IDENTIFIER.findall(text)) - {name}
-                self.fragments[name] = Fragment(name, text, len(self.fragments), identifiers)
-                origins[name] = origin
-        self.names = frozenset(self.fragments) | {"tf_runtime_zero"}
-        for fragment in self.fragments.values():
-            for word in sorted(fragment.identifiers - self.names):
-                if word.startswith("tf_"):
-                    raise ValueError(f"{origins[fragment.name]}: {word} is declared nowhere")
-        self._needs = {
-            name: fragment.identifiers & self.fragments.keys()
-            for name, fragment in self.fragments.items()
-        }
-
-    def reached_from(self, wgsl: str) -> list[Fragment]:
-        """Return the fragments that `wgsl` (without comments) needs, in their fixed order."""
-        reached: set[str] = set()
-        waiting = list(self.fragments.keys() & set(_IDENTIFIER.findall(wgsl)))
-        while waiting:
-            name = waiting.pop()
-            if name not in reached:
-                reached.add(name)
-                waiting.extend(self._needs[name] - reached)
-        return sorted((self.fragments[name] for name in reached), key=lambda each: each.order)
-
-
 @cache
 def library() -> Library:
-    """Return the fragments of all dialects, rendered and split once per process."""
-    return Library(_sources(DIALECTS))
-
-
-@cache
-def small_library() -> Library:
-    """Return the fragments of all dialects but those over float64, in the same order.
-
-    Software float64 is two thirds of the text, and most processes never use it.
-    """
-    wide = ("float64", "complex128")
-    return Library(_sources([entry for entry in DIALECTS if entry.dtype_name not in wide]))
-
-
-def library_for(wgsl: str) -> Library:
-    """Return a library with every fragment that `wgsl` may name."""
-    return library() if "f64" in wgsl or "c128" in wgsl else small_library()
+    """Return the fragments of all dialects, each file rendered and split when first needed."""
+    return Library({entry.name: _sources(entry) for entry in DIALECTS})
 
 
 class _DeclaredNames:
-    """The names of all fragments, as a container that looks no further than it must."""
+    """The names of all fragments, as a container that reads no more than it must."""
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in library_for(name).names
+        return name in library()
 
 
 #: What dialect views check their functions against.
 DECLARED_NAMES = _DeclaredNames()
 
 
-def _sources(entries: Iterable[Dialect]) -> list[tuple[str, str]]:
-    """The rendered files of dialects, with where each comes from."""
+def _sources(entry: Dialect) -> list[Source]:
+    """The files of a dialect."""
+
+    def render(name: str) -> str:
+        return _environment().get_template(name).render(T=DialectView(entry, None), all=DIALECTS)
+
     return [
-        (
-            f"{name} for {entry.name}",
-            _environment().get_template(name).render(T=DialectView(entry, None), all=DIALECTS),
-        )
-        for entry in entries
+        Source(f"{name} for {entry.name}", partial(_raw, name), partial(render, name))
         for name in _dialect_templates(entry)
     ]
+
+
+@cache
+def _raw(name: str) -> str:
+    return (shaders_root() / name).read_text()
+
+
+@cache
+def _dialect_files() -> list[str]:
+    return sorted(path.name for path in (shaders_root() / "dtypes").glob("*" + SUFFIX))
 
 
 def required_features(wgsl: str) -> tuple[str, ...]:
@@ -248,7 +147,7 @@ def _assemble(
     vectors = max(1, -(-params_words // 4))
     macros: Any = _environment().globals["macros"]
     params = strip_comments(macros.params_block(vectors, params_space))
-    fragments = library_for(main).reached_from(main)
+    fragments = library().reached_from(main)
     return params + "".join(fragment.text + "\n" for fragment in fragments) + main
 
 
