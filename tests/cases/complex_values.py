@@ -35,14 +35,16 @@ def pairs_of_parts(parts: np.ndarray, dtype: str) -> np.ndarray:
 def same_specials(got: np.ndarray, want: np.ndarray, eps: float) -> np.ndarray:
     """Where results agree: finite ones within `eps` normwise, other parts each for itself.
 
-    Signs of zeros count, those of NaN do not.  Zeros and infinities of one part of a result must
-    be the reference's even where the other part is NaN.
+    Signs of zeros count, those of NaN and beside a NaN do not: C leaves these open.
     """
     if want.dtype.kind not in "fc":
         return np.asarray(got == want)
     if want.dtype.kind == "f":
         return _same_parts(got, want) | _near(got, want, eps)
-    same = _same_parts(got.real, want.real) & _same_parts(got.imag, want.imag)
+    is_nan = np.isnan(want.real) | np.isnan(want.imag)
+    sizes = _same_parts(np.abs(got.real), np.abs(want.real))
+    sizes &= _same_parts(np.abs(got.imag), np.abs(want.imag))
+    same = _same_parts(got.real, want.real) & _same_parts(got.imag, want.imag) | (is_nan & sizes)
     close_real = _same_parts(got.real, want.real) | _near(got.real, want.real, eps)
     close_imag = _same_parts(got.imag, want.imag) | _near(got.imag, want.imag, eps)
     # A zero part of a finite result keeps its sign; a small part may lose digits to a large one.

@@ -34,7 +34,8 @@ class Function:
         ranges: operands uniform between two numbers (each part of a complex one), each a domain.
         operands: how many there are.
         dialects: where these domains are measured.
-        domains: more of them. "all bits", every bit random, is always there.
+        domains: more of them.
+        all_bits: whether operands of random bits are a domain too.
         absolute: in units of the dtype's epsilon, an error that counts as none: near zeros of a
             function that are not representable.
     """
@@ -46,6 +47,7 @@ class Function:
     operands: int = 1
     dialects: tuple[str, ...] = FLOATS
     domains: Domains | None = None
+    all_bits: bool = True
     absolute: float = 0.0
 
 

@@ -1,0 +1,112 @@
+"""Complex functions: accuracy by mpmath, and special values against NumPy part by part.
+
+Every pair of special parts is an operand.  Where C leaves a sign open, beside a NaN part, any sign
+will do.  NumPy's own values are poor in two functions that C does not have: its expm1 multiplies
+infinities by zero, and its log1p loses small real parts.
+"""
+
+from __future__ import annotations
+
+import harness
+import numpy as np
+import pytest
+from cases.complex_values import pairs_of_parts, same_specials
+from complex_functions import FUNCTIONS
+from harness import evaluate
+from measure_ulp import measure
+
+from tenferro_wgpu.backends.webgpu.dialects import dialect
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+NAMES = [row.name for row in FUNCTIONS]
+#: Largest error in places of the modulus; NumPy's may be twice the epsilon more.
+BOUND = 8.0
+NUMPY_EPS = 16.0
+PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.7, np.inf, -np.inf, np.nan, 1e-20, -1e-20, 1e20, -1e20]
+#: NumPy's names where they are others.
+NUMPY_NAMES = {
+    **{name: name.replace("a", "arc", 1) for name in NAMES if name[0] == "a"},
+}
+
+
+@pytest.fixture(params=["c64", "c128"])
+def complex_dialect(request: pytest.FixtureRequest, dialect_device: str) -> str:
+    """Each dialect that the adapter runs: of complex128, native or software."""
+    if request.param == "c64":
+        return "c64"
+    return "c128n" if harness.has_native_f64() else "c128s"
+
+
+def apply(name: str, function: str, *operands: np.ndarray) -> np.ndarray:
+    """Evaluate one function of the dialect."""
+    call = f"{{{{ {name}.{function} }}}}({', '.join('ab'[: len(operands)])})"
+    return evaluate(call, *operands, result=name, inputs=(name,) * len(operands))
+
+
+def special_numbers(name: str) -> np.ndarray:
+    dtype = dialect(name).dtype_name
+    return pairs_of_parts(np.array(PARTS, np.finfo(dtype).dtype), dtype)
+
+
+@pytest.mark.parametrize("function", NAMES)
+def test_accuracy_and_special_values(complex_dialect: str, function: str) -> None:
+    row = next(row for row in FUNCTIONS if row.name == function)
+    for _, domain, error, where in measure(complex_dialect, 300, seed=7, functions=(row,)):
+        assert error < BOUND, f"{domain}: {error:.2f} places at {where}"
+
+    z = special_numbers(complex_dialect)
+    got = apply(complex_dialect, function, z)
+    if function == "rsqrt":
+        want = 1 / np.sqrt(z)
+    else:
+        want = getattr(np, NUMPY_NAMES.get(function, function))(z)
+    if function == "expm1":
+        kept = np.isfinite(z) & (z.real < 1e10)
+        z, got, want = (each[kept] for each in (z, got, want))
+    elif function == "log1p":
+        kept = ~(np.abs(z.real) < 1e-10)
+        z, got, want = (each[kept] for each in (z, got, want))
+    bad = ~same_specials(got, want, NUMPY_EPS)
+    assert not bad.any(), (z[bad][0], got[bad][0], want[bad][0], bad.sum())
+
+
+def test_small_numbers_keep_their_digits_in_log1p_and_expm1(complex_dialect: str) -> None:
+    """What NumPy loses: both functions are their argument there."""
+    part = np.finfo(dialect(complex_dialect).dtype).dtype
+    z = pairs_of_parts(np.array([1e-20, -1e-20, 0.0, -0.0], part), dialect(complex_dialect).dtype)
+    for function in ("log1p", "expm1"):
+        got = apply(complex_dialect, function, z)
+        np.testing.assert_allclose(got, z, rtol=8 * np.finfo(part).eps)
+        np.testing.assert_array_equal(np.signbit(got.imag), np.signbit(z.imag))
+
+
+@pytest.mark.parametrize("function", ["log", "sqrt", "asin", "acosh", "atan", "atanh"])
+def test_functions_of_a_conjugate_are_conjugates(complex_dialect: str, function: str) -> None:
+    """On branch cuts too, where the sign of a zero says on which side a number lies."""
+    z = special_numbers(complex_dialect)
+    z = z[np.isfinite(z)]
+    got = apply(complex_dialect, function, z)
+    mirrored = apply(complex_dialect, function, np.conj(z))
+    np.testing.assert_array_equal(got.real, mirrored.real)
+    np.testing.assert_array_equal(got.imag, -mirrored.imag)
+
+
+def test_powers(complex_dialect: str) -> None:
+    """NumPy's rules for zeros, whole and other exponents; infinite operands are C's choice."""
+    dtype = dialect(complex_dialect).dtype
+    z = pairs_of_parts(np.array(PARTS[:7], np.finfo(dtype).dtype), dtype)
+    extra = np.array([2, 3, -1, 7, -12, 40, 99, -99, 100, 0.25 - 0.5j], z.dtype)
+    exponents = np.concatenate([z, extra])
+    base, exponent = np.repeat(z, len(exponents)), np.tile(exponents, len(z))
+    got = apply(complex_dialect, "pow", base, exponent)
+    want = np.power(base, exponent)
+    # The condition of a power is |y log(x)|: so much the rounding of the logarithm is magnified.
+    magnified = np.abs(np.where(base == 0, 0, exponent * np.log(np.where(base == 0, 1, base))))
+    bad = np.zeros(len(base), bool)
+    for limit in (1, 10, 100, 1000):
+        bad |= (magnified <= limit) & ~same_specials(got, want, 16 + 4 * limit)
+    # Past the range, either part may be infinite first.
+    both = np.isfinite(got) & np.isfinite(want)
+    bad &= both | (base == 0)
+    assert not bad.any(), (base[bad][0], exponent[bad][0], got[bad][0], want[bad][0], bad.sum())
