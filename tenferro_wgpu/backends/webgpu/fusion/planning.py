@@ -34,6 +34,9 @@ WORTH_READING = 4
 #: Elements that cost this much are stored even if only kernels want them, and more than one does.
 WORTH_STORING = 16
 
+#: Software complex operations of this cost are not copied into a sum that adds eight at once.
+DEAR_COMPLEX = 64
+
 #: How a value is found in memory while elements (or rows) are computed; None for constants.
 LayoutOf: TypeAlias = Callable[[int], "Layout | None"]
 
@@ -280,7 +283,15 @@ class _Planner:
             buffers = {slot for operation in needed for slot in operation.arguments}
             buffers -= {operation.slot for operation in needed}
             too_wide = len(buffers) >= self._most_buffers
-            if (users > 1 and cost >= WORTH_STORING) or too_wide or any(e.loops for e in needed):
+            is_dear = reduction.taken == ("f64s",) and any(
+                each.taken[-1] == "c128s" and each.cost >= DEAR_COMPLEX for each in needed
+            )
+            if (
+                (users > 1 and cost >= WORTH_STORING)
+                or too_wide
+                or is_dear
+                or any(each.loops for each in needed)
+            ):
                 stored.append(argument)
         for slot in wanted:
             if slot in reached and slot not in stored:
