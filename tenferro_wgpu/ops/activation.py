@@ -30,7 +30,9 @@ __all__ = [
     "masked_softmax",
     "relu",
     "rms_norm",
+    "silu",
     "softmax",
+    "softplus",
 ]
 
 
@@ -54,6 +56,45 @@ def relu(x: Any, /) -> Any:
     return choice.where(
         choice.less_equal(value, 0), constant_like(value, 0, shape=()), value
     )  # fmt: skip
+
+
+def softplus(x: Any, /) -> Any:
+    """log(1 + exp(x)), without overflow and accurate for negative x.
+
+    Integers give the default float; float16 is computed in float32.
+
+    Raises:
+        DTypeError: for complex tensors.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.softplus(tw.asarray([-1000.0, 1000.0])).tolist()
+    [0.0, 1000.0]
+    """
+    value, result = _floats("softplus", x)
+    below = choice.less(value, 0)
+    zero = constant_like(value, 0, shape=())
+    # Each side is smooth at 0, so that every derivative there is that of the function.
+    left = exponential.log1p(exponential.exp(choice.where(below, value, zero)))
+    right = exponential.log1p(
+        exponential.exp(arithmetic.negative(choice.where(below, zero, value)))
+    )
+    return cast_to(choice.where(below, left, arithmetic.add(value, right)), result)
+
+
+def silu(x: Any, /) -> Any:
+    """x * sigmoid(x), also called swish.
+
+    Integers give the default float; float16 is computed in float32.
+
+    Raises:
+        DTypeError: for complex tensors.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.silu(tw.asarray([0.0, 100.0])).tolist()
+    [0.0, 100.0]
+    """
+    value, result = _floats("silu", x)
+    return cast_to(arithmetic.multiply(value, exponential.sigmoid(value)), result)
 
 
 # -- softmax ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from . import choice
+from .elementwise import abs as absolute
 from .elementwise import add, conj, divide, multiply, negative, subtract
 from .table import FLOATING, REAL_FLOATING, binary, unary
 from .value import Value
@@ -97,7 +98,9 @@ log1p: Any = unary(
 
 def _share(g: Value, x: Value, y: Value) -> Any:
     """g * exp(x) / (exp(x) + exp(y)); one half where both are the same infinity."""
-    difference = choice.where(choice.equal(x, y), 0.0, subtract(x, y))
+    # Of equal finite numbers the difference is 0 by itself, and has derivatives.
+    infinite = choice.logical_and(choice.equal(x, y), choice.equal(absolute(x), math.inf))
+    difference = choice.where(infinite, 0.0, subtract(x, y))
     return multiply(g, sigmoid(difference))
 
 

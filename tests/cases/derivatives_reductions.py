@@ -66,6 +66,8 @@ CASES = [
     ("cummin", lambda x: tw.cummin(x) * x.reshape(-1), (MATRIX,)),
     ("cumulative_logsumexp", lambda x: tw.cumulative_logsumexp(3 * x, axis=1), (CUBE,)),
     ("relu", lambda x: tw.relu(x) * x, (CUBE,)),
+    ("softplus", lambda x: tw.softplus(3 * x), (CUBE,)),
+    ("silu", lambda x: tw.silu(2 * x), (CUBE,)),
     ("softmax", lambda x: tw.softmax(x) * x, (CUBE,)),
     ("softmax, two axes", lambda x: tw.softmax(x, axis=(0, 2)), (CUBE,)),
     ("log_softmax", lambda x: tw.log_softmax(x, axis=1), (CUBE,)),

@@ -19,6 +19,7 @@ from tenferro_wgpu.backends.webgpu.kernels.reduction import (
     GROUP,
     GROUPED_BLOCK,
     adds_groups,
+    is_dear,
 )
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 
@@ -108,6 +109,7 @@ def _numbered(passes: tuple[Pass, ...]) -> list[dict[str, object]]:
                 ],
                 "block": GROUPED_BLOCK if adds_some_groups(each) else BLOCK,
                 "group": GROUP if adds_some_groups(each) else 1,
+                "in_turn": is_dear(elements),
                 "stores": each.stores,
                 "row_statements": rows.statements(isolated=False),
                 "row_dialects": [dialect(name) for name in rows.operands],

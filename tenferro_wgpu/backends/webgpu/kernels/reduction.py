@@ -16,7 +16,13 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
-from tenferro_wgpu.backends.webgpu.expressions import Expression, Step, primitive_expression
+from tenferro_wgpu.backends.webgpu.expressions import (
+    COMPARISONS,
+    LOGICAL,
+    Expression,
+    Step,
+    primitive_expression,
+)
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import (
     MAX_RANK,
     launch_elementwise,
@@ -64,6 +70,14 @@ _CONTRACTED = frozenset({"f32", "f64n", "c64", "c128n"})
 _EXACT = frozenset({"copy", "conj", "real", "neg", "abs", "sign", "select", "maximum", "minimum"})
 #: Operations of which a kernel may hold many copies.
 _CHEAP = _EXACT | {"add", "sub", "mul", "div", "sqrt"}
+#: Operations of which a kernel may hold some copies.
+_MODEST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "rsqrt", "sin", "cos", "sigmoid"})
+#: What takes no part in the time that compiling takes.
+_PLAIN = _CHEAP | COMPARISONS | LOGICAL | {"cast", "clip", "imag", "is_nan"}
+#: From this weight of operations on, elements are computed in a loop, by one copy of the code.
+#: Compilers take more than proportionally long for many copies: for one `pow` in four copies
+#: SwiftShader took minutes, in one 0.2 s.
+_DEAR = 4
 
 
 def value_dialect(launcher: Launcher, dtype: np.dtype[Any], name: str) -> Dialect:
@@ -301,6 +315,16 @@ def _is_cheap(prologue: Expression) -> bool:
     return len(prologue.steps) <= 4 and all(step.operation in _CHEAP for step in prologue.steps)
 
 
+def is_dear(elements: Expression) -> bool:
+    """Whether there should be one copy of an expression's code in a kernel, in a loop."""
+    weight = 0
+    for step in elements.steps:
+        if step.operation not in _PLAIN:
+            modest = step.operation in _MODEST and dialect(step.dialect).words == 1
+            weight += 1 if modest else _DEAR
+    return weight >= _DEAR
+
+
 def _prepare_step(
     launcher: Launcher,
     name: str,
@@ -351,6 +375,7 @@ def _prepare_step(
         "compensated": combiner == "sum" and T.dtype.kind in "fc",
         "block": GROUPED_BLOCK if grouped else BLOCK,
         "group": GROUP if grouped else 1,
+        "in_turn": (grouped or step.pack != "none") and step.vectors == 1 and is_dear(prologue),
         "leaves": operands[:leaves],
         "epilogue_leaves": operands[leaves:],
         "result_binding": len(bound),
