@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from functions import REFERENCES, SINGLE, Domains, Function
+from functions import HALF, REFERENCES, SINGLE, Domains, Function
 
 Ranges = tuple[tuple[float, float], ...]
 
 
 def _row(name: str, ranges: Ranges) -> Function:
-    return Function(name, *REFERENCES[name], ranges, dialects=SINGLE)
+    return Function(name, *REFERENCES[name], ranges, dialects=SINGLE + HALF)
 
 
 def _pair(name: str, domains: Domains) -> Function:
-    return Function(name, *REFERENCES[name], operands=2, dialects=SINGLE, domains=domains)
+    return Function(name, *REFERENCES[name], operands=2, dialects=SINGLE + HALF, domains=domains)
 
 
 def plane(

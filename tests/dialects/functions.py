@@ -19,7 +19,8 @@ Domains = Callable[[np.random.Generator, int, Any], Iterator[tuple[str, tuple[np
 SINGLE = ("f32",)
 HALF = ("f16s", "f16n")
 DOUBLE = ("f64s", "f64n")
-FLOATS = SINGLE + DOUBLE
+FLOATS = SINGLE + HALF + DOUBLE
+COMPLEX = ("c64", "c128s", "c128n")
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ def _exact_asinh(x: mpmath.mpf) -> mpmath.mpf:
     return magnitude if x >= 0 else -magnitude
 
 
+def _exact_atan2(y: mpmath.mpf, x: mpmath.mpf) -> mpmath.mpf:
+    # mpmath has no signed zeros to tell which side of the cut is meant.
+    return mpmath.nan if y == 0 else mpmath.atan2(y, x)
+
+
 def _exact_cbrt(x: mpmath.mpf) -> mpmath.mpf:
     return mpmath.cbrt(x) if x >= 0 else -mpmath.cbrt(-x)
 
@@ -88,7 +94,7 @@ REFERENCES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "acosh": (mpmath.acosh, np.arccosh),
     "atanh": (_exact_atanh, np.arctanh),
     "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), _sigmoid),
-    "atan2": (mpmath.atan2, np.arctan2),
+    "atan2": (_exact_atan2, np.arctan2),
     "hypot": (mpmath.hypot, np.hypot),
     "logaddexp": (_exact_logaddexp, np.logaddexp),
 }

@@ -28,6 +28,7 @@ from functions import Function
 from harness import (
     adapter_name,
     evaluate,
+    has_native_f16,
     has_native_f64,
     use_adapter,
 )
@@ -241,6 +242,8 @@ def dialects_here() -> list[str]:
 
 def has_native(name: str) -> bool:
     """Return whether the adapter compiles a native dialect."""
+    if name == "f16n":
+        return has_native_f16()
     return has_native_f64() if name in ("f64n", "c128n") else False
 
 
