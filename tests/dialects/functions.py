@@ -20,7 +20,6 @@ SINGLE = ("f32",)
 HALF = ("f16s", "f16n")
 DOUBLE = ("f64s", "f64n")
 FLOATS = SINGLE + HALF + DOUBLE
-COMPLEX = ("c64", "c128s", "c128n")
 
 
 @dataclass(frozen=True)
