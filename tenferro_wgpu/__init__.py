@@ -89,6 +89,7 @@ from .ops.histograms import *
 from .ops.hyperbolic import *
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis
 from .ops.joining import concat, concatenate, stack, unstack
+from .ops.membership import *
 from .ops.norms import *
 from .ops.operators import compare
 from .ops.ordering import *
@@ -318,3 +319,4 @@ __all__ += ops.windows.__all__
 __all__ += ops.convolution.__all__
 __all__ += ops.products.__all__
 __all__ += ops.signals.__all__
+__all__ += ops.membership.__all__

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 from ..tensor import ShapeDtype
+from . import array_complex_kernels as analytic
 from . import array_indexing_kernels as indexing
 from . import array_ordering_kernels as ordering
 from . import array_product_kernels as products
@@ -38,7 +39,6 @@ UFUNCS: dict[str, str] = {
     "cos": "cos",
     "tanh": "tanh",
     "sqrt": "sqrt",
-    "expm1": "expm1",
     "log1p": "log1p",
     "cbrt": "cbrt",
     "exp2": "exp2",
@@ -212,6 +212,7 @@ def concatenate(xp: Namespace, out: ShapeDtype, *arrays: Array, axis: int) -> Ar
 
 #: Every other primitive: name -> kernel.
 KERNELS: dict[str, ArrayKernel] = {
+    "expm1": analytic.expm1,
     "rsqrt": rsqrt,
     "real": real,
     "imag": imag,

@@ -29,6 +29,7 @@ from . import (
     hyperbolic,
     indexing,
     joining,
+    membership,
     norms,
     ordering,
     padding,
@@ -279,7 +280,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 #: Modules that name their public functions themselves; all of these take a tensor first.
 _MODULES: tuple[ModuleType, ...] = (
     aliases, arithmetic, bits, choice, closeness, convolution, exponential, floats, hyperbolic,
-    powers, products, rounding, signals, trigonometry,
+    membership, powers, products, rounding, signals, trigonometry,
 )  # fmt: skip
 #: The parts of complex numbers are properties.
 _PROPERTIES = frozenset({"real", "imag"})

@@ -248,3 +248,22 @@ def test_digitize(on):
         edges = np.array(bins, np.float32)
         for right in (False, True):
             same(tw.digitize(on(host), on(edges), right), np.digitize(host, edges, right))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "bool", "complex64", "uint64"])
+def test_isin(rt, dtype):
+    values = np.array([0, 1, 2, 3, 5, 7, 1]).astype(dtype)
+    among = np.array([[3, 1], [9, 0]]).astype(dtype)
+    x, y = rt.constant_from(values), rt.constant_from(among)
+    for invert in (False, True):
+        got = tw.isin(x, y, invert=invert)
+        np.testing.assert_array_equal(got.numpy(), np.isin(values, among, invert=invert))
+    assert not tw.isin(x, y[:0]).numpy().any() and tw.isin(x, y[:0], invert=True).numpy().all()
+
+
+def test_isin_never_finds_nan(rt):
+    x = rt.constant_from(np.float32([np.nan, 1, -0.0]))
+    assert tw.isin(x, rt.constant_from(np.float32([0, np.nan, np.inf]))).tolist() == [
+        False, False, True,
+    ]  # fmt: skip
+    assert tw.isin(2, rt.constant_from(np.array([1, 2]))).item() is True
