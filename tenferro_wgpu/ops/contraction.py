@@ -8,9 +8,10 @@ from typing import Any
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
-from .calling import as_axes, broadcast_shapes, normalize_axis, promote
+from .calling import as_axes, broadcast_shapes, cast_to, normalize_axis, promote
 from .elementwise import conj
 from .primitive import Primitive
+from .reduction_operands import widened
 from .table import NUMERIC
 from .value import Value, apply
 
@@ -83,7 +84,9 @@ def _dot_vjp_y(g: Value, x: Value, y: ShapeDtype, contracting: Pair, batch: Pair
 
 
 def _contract(x: Value, y: Value, contracting: Pair, batch: Pair) -> Any:
-    return apply(DOT_GENERAL, x, y, contracting=contracting, batch=batch)
+    """The contraction; float16 is accumulated in float32 and rounded once, as in NumPy."""
+    out = apply(DOT_GENERAL, widened(x), widened(y), contracting=contracting, batch=batch)
+    return cast_to(out, x.dtype)
 
 
 DOT_GENERAL: Primitive = Primitive(

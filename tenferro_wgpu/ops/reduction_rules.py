@@ -9,11 +9,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..dtypes import int64
+from ..dtypes import float16, float32, int64
 from ..errors import ShapeError
 from ..tensor import ShapeDtype
 from . import choice, joining, views
 from . import elementwise as arithmetic
+from .calling import cast_to
 from .primitive import Primitive
 from .value import Value, apply, constant_like
 
@@ -157,5 +158,9 @@ ARGMIN: Primitive = Primitive("argmin", ("x",), _position_shape("argmin"))
 
 
 def summed(x: Value, axes: Shape) -> Any:
-    """Sum over ascending non-negative axes; `x` itself over none."""
-    return apply(REDUCE_SUM, x, axes=axes) if axes else x
+    """Sum over ascending non-negative axes, float16 in float32; `x` itself over none."""
+    if not axes:
+        return x
+    if x.dtype is float16:
+        return cast_to(apply(REDUCE_SUM, cast_to(x, float32), axes=axes), float16)
+    return apply(REDUCE_SUM, x, axes=axes)

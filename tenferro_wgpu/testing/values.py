@@ -15,12 +15,12 @@ import tenferro_wgpu as tw
 
 Array = np.ndarray[Any, Any]
 
-FLOATS = ("float32", "float64")
+FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NUMBERS = FLOATS + INTEGERS
 ALL = (*NUMBERS, "bool")
 #: All dtypes of the library, by kind.
-REALS = ("float16", *FLOATS)
+REALS = FLOATS
 COMPLEX = ("complex64", "complex128")
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
