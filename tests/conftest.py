@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -142,3 +143,15 @@ def cpu() -> Iterator[object]:
     runtime = shared_runtime("numpy")
     with runtime.as_default():
         yield runtime
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says how many recorded derivatives were replayed: tests count them as properties."""
+    counts: Counter[str] = Counter()
+    for report in terminalreporter.getreports("passed"):
+        for name, value in getattr(report, "user_properties", ()):
+            if name == "derivative records":
+                counts[value[0]] += value[1]
+    if counts:
+        shown = "; ".join(f"{name}: {count}" for name, count in sorted(counts.items()))
+        terminalreporter.write_line(f"derivative records replayed: {shown}")
