@@ -35,6 +35,7 @@ _SPECIAL_FLOATS = [
 #: Parts of complex numbers, each met with each.
 _SPECIAL_PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3e4, 1e-4, np.inf, -np.inf, np.nan]
 _SPECIAL_INTEGERS = [0, 1, 2, 3, 5, 7, 10, 31, 100, 46341, 65536, 2**31 - 1]
+_SPECIAL_INTEGERS += [2**32 - 1, 2**32, 2**32 + 1, 2**53 + 1, 2**62 + 12345]
 
 
 def special(dtype: str) -> Array:
