@@ -14,6 +14,7 @@ from ..errors import ArgumentError, IndexOutOfBoundsError
 from ..tensor import ShapeDtype
 
 __all__ = [
+    "one_by_one",
     "dynamic_update_slice",
     "gather",
     "scatter_add",
@@ -21,7 +22,7 @@ __all__ = [
     "scatter_min",
     "scatter_mul",
     "scatter_set",
-    "scattered_one_by_one",
+    "without_atomics",
 ]
 
 Array = Any
@@ -149,29 +150,55 @@ def scatter_max(
     return _scattered(xp, "scatter_max", out, x, indices, updates, axes, mode, xp.maximum.at)
 
 
+def without_atomics(name: str) -> Callable[..., Array]:
+    """A kernel of this module for a namespace that lacks its atomics: the same values."""
+    combination = {"scatter_mul": "multiply", "scatter_min": "minimum", "scatter_max": "maximum"}
+
+    def kernel(
+        xp: Namespace,
+        out: ShapeDtype,
+        x: Array,
+        indices: Array,
+        updates: Array,
+        *,
+        axes: tuple[int, ...],
+        mode: str,
+    ) -> Array:
+        combine = getattr(xp, combination[name]) if name in combination else None
+        update = one_by_one(xp, combine)
+        return _scattered(xp, name, out, x, indices, updates, axes, mode, update)
+
+    return kernel
+
+
 def _assign(target: Array, positions: tuple[Array, ...], windows: Array) -> None:
     target[positions] = windows
 
 
-def scattered_one_by_one(xp: Namespace, combine: Callable[..., Array]) -> Callable[..., None]:
+def one_by_one(xp: Namespace, combine: Callable[..., Array] | None) -> Callable[..., None]:
     """An in-place update like ``ufunc.at`` for combinations that a namespace has no atomics for.
 
-    Entries that meet go in rounds, the first ones of all positions, then the second ones, ...
+    Entries that meet go in rounds, the first ones of all positions, then the second ones, and so
+    on; without `combine` the last one replaces, and is the only one that goes.
     """
 
     def update(target: Array, positions: tuple[Array, ...], windows: Array) -> None:
         extents = target.shape[: len(positions)]
-        shape = windows.shape[: len(positions) + 1]
-        flat = xp.zeros(shape, xp.int64)
+        flat = xp.zeros(windows.shape[: len(positions) + 1], dtype=xp.int64)
         for position, extent in zip(positions, extents, strict=True):
             flat = flat * extent + position
-        flat = flat.reshape(-1)
+        flat = flat.reshape((-1,))
+        if flat.size == 0:
+            return
         rows = windows.reshape((flat.size, *target.shape[len(positions) :]))
         order = xp.argsort(flat, kind="stable")
         ordered = flat[order]
-        count = xp.arange(flat.size)
-        begins = xp.searchsorted(ordered, ordered, side="left")
-        rounds = count - begins
+        if combine is None:
+            last = xp.searchsorted(ordered, ordered, side="right") - 1
+            chosen = order[last == xp.arange(flat.size)]
+            target[xp.unravel_index(flat[chosen], extents)] = rows[chosen]
+            return
+        rounds = xp.arange(flat.size) - xp.searchsorted(ordered, ordered, side="left")
         for number in range(int(rounds.max()) + 1):
             chosen = order[rounds == number]
             at = xp.unravel_index(flat[chosen], extents)

@@ -83,7 +83,7 @@ class CudaBackend(ArrayBackend):
         if not 0 <= device < len(found):
             raise NoAdapterError("cuda", f"there is no device {device}", f"found {len(found)}")
         self._cupy = _import_cupy()
-        super().__init__(bind_kernels(self._cupy, {"scatter_add": _scatter_add}))
+        super().__init__(bind_kernels(self._cupy, _OVERRIDES))
         self.device_name, self._driver_name = found[device]
         self._device = self._cupy.cuda.Device(device)
         self._scalars = LruCache(_SCALAR_CACHE)
@@ -212,6 +212,16 @@ def _scatter_add(
         xp, wide_out, x.astype(dtype), indices, updates.astype(dtype), **params
     )
     return sums.astype(out.dtype)
+
+
+#: CUDA has no atomics for some of these, and none that keep an order.
+_OVERRIDES = {
+    "scatter_add": _scatter_add,
+    **{
+        name: indexing.without_atomics(name)
+        for name in ("scatter_set", "scatter_mul", "scatter_min", "scatter_max")
+    },
+}
 
 
 def _import_cupy() -> Any:

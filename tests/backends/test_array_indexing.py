@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tenferro_wgpu.backends import array_indexing_kernels as kernels
 from tenferro_wgpu.backends.numpy_backend import CpuBackend
 from tenferro_wgpu.errors import IndexOutOfBoundsError
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
@@ -166,6 +167,26 @@ def test_outside_raises_at_once(bad: int) -> None:
             axes=(1,), mode="raise",
         )  # fmt: skip
     assert (caught.value.op, caught.value.index) == ("scatter_add", bad)
+
+
+@pytest.mark.parametrize("mode", ["raise", "fill"])
+@pytest.mark.parametrize("name", ["scatter_set", "scatter_mul", "scatter_min", "scatter_max"])
+def test_scatters_without_atomics_are_the_same(name: str, mode: str) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.integers(-3, 4, (4, 5, 3)).astype(np.int64)
+    for axes, sizes in (((0,), (1, 5, 3)), ((2, 0), (2, 4, 2)), ((), (2, 3, 1))):
+        indices = np.stack(
+            [rng.integers(0, x.shape[a] - sizes[a] + 1, (7, 2)) for a in axes]
+            or [np.zeros((7, 2), np.int64)], axis=-1,
+        )[..., : len(axes)]  # fmt: skip
+        if mode == "fill" and axes:
+            indices[0] = 99
+        updates = rng.integers(-3, 4, (7, 2, *sizes)).astype(np.int64)
+        out = ShapeDtype(x.shape, x.dtype)
+        arrays = (np, out, x, indices, updates)
+        expected = getattr(kernels, name)(*arrays, axes=axes, mode=mode)
+        found = kernels.without_atomics(name)(*arrays, axes=axes, mode=mode)
+        np.testing.assert_array_equal(found, expected)
 
 
 LETTERS = "abcdefgh"

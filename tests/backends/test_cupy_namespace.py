@@ -17,9 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tenferro_wgpu.backends import array_indexing_kernels, array_kernels, cupy_backend
+from tenferro_wgpu.backends import (
+    array_indexing_kernels,
+    array_kernels,
+    array_ordering_kernels,
+    cupy_backend,
+)
 
-MODULES = (array_kernels, array_indexing_kernels, cupy_backend)
+MODULES = (array_kernels, array_indexing_kernels, array_ordering_kernels, cupy_backend)
 #: What a namespace is called in those modules.
 NAMESPACES = {"xp", "cupy", "self._cupy"}
 
