@@ -25,6 +25,7 @@ from . import (
     exponential,
     finding,
     floats,
+    grids,
     histograms,
     hyperbolic,
     indexing,
@@ -121,6 +122,18 @@ class Counterpart:
         return self.names[: self._count]
 
 
+class Several(Counterpart):
+    """A function of any number of tensors, the first parameter of NumPy's; options follow."""
+
+    def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call our function with the arguments of a call of NumPy's."""
+        unknown = [key for key, value in kwargs.items() if key not in self._own and value]
+        if unknown:
+            raise _no_counterpart(name, unknown)
+        options = {self._own[key]: value for key, value in kwargs.items() if key in self._own}
+        return self._function(*args, **options)
+
+
 _REDUCTION = "a axis dtype out keepdims initial where"
 _EXTREMUM = "a axis out keepdims initial where"
 _JOINING = "arrays axis out dtype casting"
@@ -141,6 +154,11 @@ FUNCTIONS: dict[str, Counterpart] = {
     "around": Counterpart(rounding.round, 1, "a decimals out"),
     "array_equal": Counterpart(closeness.array_equal, 2, "a1 a2 equal_nan"),
     "argwhere": Counterpart(finding.argwhere, 1, "a"),
+    "atleast_1d": Several(stacking.atleast_1d, 1, "arys"),
+    "atleast_2d": Several(stacking.atleast_2d, 1, "arys"),
+    "atleast_3d": Several(stacking.atleast_3d, 1, "arys"),
+    "broadcast_arrays": Several(stacking.broadcast_arrays, 1, "args subok"),
+    "meshgrid": Several(grids.meshgrid, 1, "xi copy sparse indexing"),
     "astype": Counterpart(calling.astype, 2, "x dtype copy"),
     "average": Counterpart(statistics.average, 1, "a axis weights returned keepdims"),
     "broadcast_to": Counterpart(structural.broadcast_to, 2, "array shape subok"),

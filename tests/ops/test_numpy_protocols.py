@@ -96,6 +96,10 @@ CALLS = {
     "nan_to_num": lambda x: np.nan_to_num(x),
     "angle": lambda x: np.angle(x),
     "outer": lambda x: np.outer(x, x),
+    "atleast_3d": lambda x: np.atleast_3d(x),
+    "one of two with at least two axes": lambda x: np.atleast_2d(x[0], x)[0],
+    "broadcast_arrays": lambda x: np.broadcast_arrays(x[0], x)[0],
+    "meshgrid": lambda x: np.meshgrid(x[0], x[1], indexing="ij")[1],
     "kron": lambda x: np.kron(x, x),
     "dot": lambda x: np.dot(x, x[0]),
     "inner": lambda x: np.inner(x, x),
@@ -145,6 +149,7 @@ def test_functions_stay_on_the_tape(rt):
         (lambda x: np.sum(x, out=x), r"numpy\.sum.*with out"),
         (lambda x: np.add.reduce(x), r"numpy\.add\.reduce"),
         (lambda x: np.add(x, x, dtype=np.float64), r"numpy\.add.*with dtype"),
+        (lambda x: np.broadcast_arrays(x, x, subok=True), r"numpy\.broadcast_arrays.*with subok"),
         (lambda x: np.heaviside(x, 0.5), r"numpy\.heaviside"),
     ],
 )

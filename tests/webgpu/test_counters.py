@@ -164,11 +164,22 @@ WORKLOADS = {
     "column sums": ((1000, 1000), lambda x: x.sum(axis=0), {"dispatches": 2}),
     "product": ((128, 128), lambda x: x @ x, {"dispatches": 1}),
     "transposed product": ((128, 64), lambda x: x.T @ x, {"dispatches": 1}),
+    "convolution, bias and activation": (
+        (9, 16), lambda x: tw.maximum(tw.conv(x[None, None], _kernel(x)) + x[0, 0], 0),
+        {"dispatches": 1},
+    ),
+    "padded convolution": (
+        (9, 16), lambda x: tw.conv(x[None, None], _kernel(x), padding=1), {"dispatches": 3},
+    ),
     "mean and deviation": (
         (200, 300), lambda x: (((x - x.mean(axis=1, keepdims=True)) ** 2).mean(axis=1)) ** 0.5,
         {"dispatches": 2},
     ),
 }  # fmt: skip
+
+
+def _kernel(x: tw.EagerTensor) -> tw.EagerTensor:
+    return x[0, :9].reshape(1, 1, 3, 3)
 
 
 def _additions(x: tw.EagerTensor, count: int) -> tw.EagerTensor:
