@@ -213,9 +213,14 @@ def _at(source: Source) -> Call:
         return result
 
     return Call(
-        f"at.{change}", lambda x, key, values: getattr(x.at[key], change)(values), reference,
+        # A number in the tensor's place is made one: it has no `at` of its own.
+        f"at.{change}", lambda x, *rest: _changed(tw.asarray(x), change, *rest), reference,
         [operand, key, values], any_zero=True,
     )  # fmt: skip
+
+
+def _changed(x: Any, change: str, key: Any, values: Any) -> Any:
+    return getattr(x.at[key], change)(values)
 
 
 @maker("put_along_axis")
