@@ -34,7 +34,9 @@ BOUNDS = {
 }
 #: What native arithmetic reaches where the dialect f64n has functions of its own.
 NATIVE_BOUNDS = {
+    **dict.fromkeys(("log2", "log10"), 0.52),
     **dict.fromkeys(("exp", "exp2", "log", "log1p", "sin", "cos", "pow"), 0.95),
+    **dict.fromkeys(("asin", "acos", "atan"), 0.95),
     **dict.fromkeys(("expm1", "cosh", "tan"), 1.4),
     **dict.fromkeys(("tanh", "sinh", "sigmoid"), 2.0),
 }
