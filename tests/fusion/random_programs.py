@@ -29,16 +29,21 @@ def leaves(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> list
         array = rng.uniform(-2, 2, each)
         if rng.random() < 0.3:
             array[rng.random(each) < 0.3] = rng.choice(SPECIAL)
-        found.append(array.astype(dtype))
+        with np.errstate(over="ignore"):
+            found.append(array.astype(dtype))
     return found
 
 
 class RandomProgram:
-    """Instructions from a seed; `run` gives the tensors that are still held at the end."""
+    """Instructions from a seed; `run` gives the tensors that are still held at the end.
 
-    def __init__(self, seed: int, length: int) -> None:
+    Without a `dtype` the seed draws one.
+    """
+
+    def __init__(self, seed: int, length: int, dtype: str | None = None) -> None:
         self._seed = seed
         self._length = length
+        self._dtype = dtype
 
     def run(self, runtime: Any) -> list[np.ndarray]:
         """Run on a runtime and read what is held at the end, in a random order."""
@@ -47,7 +52,8 @@ class RandomProgram:
         is_long = rng.random() < 0.4
         rows = 64 + int(rng.integers(3)) if is_long else int(rng.integers(1, 7))
         shape = (rows, int(rng.integers(1, 9)))
-        dtype = str(rng.choice(["float32", "float32", "float64", "int32"]))
+        drawn = str(rng.choice(["float32", "float32", "float64", "int32"]))
+        dtype = self._dtype or drawn
         arrays = leaves(rng, shape, "float32" if dtype == "int32" else dtype)
         tensors = [runtime.constant_from(array) for array in arrays]
         if dtype == "int32":
