@@ -67,6 +67,27 @@ def _powers_of_two(
     )
 
 
+def _powers(random: np.random.Generator, count: int, dtype: Any) -> Iterator[tuple[str, Operands]]:
+    """Bases and exponents whose results are in range; angles of up to a hundred turns."""
+    limits = np.finfo(dtype)
+    largest = 0.9 * np.log(limits.max)
+
+    def to_range(base: np.ndarray, turns: float) -> Operands:
+        grown = random.uniform(-largest / 2, largest, count)
+        wanted = grown + 1j * random.uniform(-turns, turns, count)
+        return base, (wanted / np.log(base.astype(np.clongdouble))).astype(dtype)
+
+    moderate = random.uniform(-3, 3, (2, count)) * 10.0 ** random.uniform(-2, 1, (2, count))
+    base = _joined(moderate[0], moderate[1], dtype)
+    yield "moderate", (base, (random.uniform(-3, 3, count) + 1j * moderate[1]).astype(dtype))
+    yield "whole", (base, random.integers(-25, 25, count).astype(dtype))
+    yield "any finite result", to_range(base, 600)
+    wide = 10.0 ** random.uniform(limits.minexp / 8, limits.maxexp / 8, (2, count))
+    yield "of any size", to_range(_joined(wide[0], -wide[1], dtype), 30)
+    close = random.standard_normal((2, count)) * 10.0 ** random.uniform(-6, -1, (2, count))
+    yield "near one", to_range(_joined(1 + close[0], close[1], dtype), 300)
+
+
 def _expm1(z: np.ndarray) -> np.ndarray:
     x, y = z.real, z.imag
     half = np.sin(y / 2)
@@ -118,4 +139,13 @@ FUNCTIONS: tuple[Function, ...] = (
     _row("asinh", mpmath.asinh, np.arcsinh),
     _row("acosh", mpmath.acosh, np.arccosh),
     _row("atanh", mpmath.atanh, np.arctanh),
+    Function(
+        "pow",
+        lambda x, y: mpmath.exp(y * mpmath.log(x)),
+        np.power,
+        operands=2,
+        dialects=COMPLEX,
+        domains=_powers,
+        all_bits=False,
+    ),
 )
