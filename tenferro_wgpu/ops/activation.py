@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dtypes import bool_
 from ..errors import ArgumentError, DTypeError, ShapeError
-from . import choice, exponential, powers, views
+from . import choice, exponential, hyperbolic, powers, special, views
 from . import elementwise as arithmetic
 from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis
 from .reduction import mean
@@ -24,6 +24,7 @@ from .value import Value, constant_like
 from .views import detached
 
 __all__ = [
+    "gelu",
     "layer_norm",
     "log_softmax",
     "masked_log_softmax",
@@ -95,6 +96,36 @@ def silu(x: Any, /) -> Any:
     """
     value, result = _floats("silu", x)
     return cast_to(arithmetic.multiply(value, exponential.sigmoid(value)), result)
+
+
+def gelu(x: Any, /, *, approximate: str = "none") -> Any:
+    """x times the normal distribution function of x.
+
+    `approximate` "tanh" takes 0.5 * x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) instead
+    (Hendrycks and Gimpel, "Gaussian error linear units", 2016).  Integers give the default float;
+    float16 is computed in float32.
+
+    Raises:
+        ArgumentError: for another `approximate`.
+        DTypeError: for complex tensors.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.gelu(tw.asarray([0.0, 100.0])).tolist()
+    [0.0, 100.0]
+    """
+    value, result = _floats("gelu", x)
+    if approximate == "none":
+        # erfc and not 1 + erf, of which nothing would be left for negative x.
+        doubled = special.erfc(arithmetic.multiply(value, -math.sqrt(0.5)))
+    elif approximate == "tanh":
+        cube = arithmetic.multiply(arithmetic.multiply(value, value), value)
+        inner = arithmetic.add(value, arithmetic.multiply(cube, 0.044715))
+        doubled = arithmetic.add(
+            hyperbolic.tanh(arithmetic.multiply(inner, math.sqrt(2 / math.pi))), 1
+        )
+    else:
+        raise ArgumentError("gelu", f"approximate is 'none' or 'tanh', got {approximate!r}")
+    return cast_to(arithmetic.multiply(arithmetic.multiply(value, 0.5), doubled), result)
 
 
 # -- softmax ------------------------------------------------------------------------------------

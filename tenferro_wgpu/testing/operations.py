@@ -14,7 +14,7 @@ import tenferro_wgpu as tw
 from .cases import Case, assert_close, check, operands, reference
 from .functions import BINARY as FUNCTIONS_OF_TWO
 from .functions import UNARY as FUNCTIONS_OF_ONE
-from .values import ALL, COMPLEX, EVERY, FLOATS, REALS, SIGNED, UNSIGNED
+from .values import ALL, COMPLEX, EVERY, REALS, SIGNED, UNSIGNED
 
 __all__ = [
     "BINARY", "REDUCTIONS", "UNARY", "Case", "assert_close", "check", "floor_quotient", "operands",
@@ -122,9 +122,9 @@ BINARY = {
 
 #: Reductions: reference with axis=, run over several axes of several layouts.
 REDUCTIONS = {
-    "sum": Case(tw.sum, np.sum, ALL, ulps=16),
-    "prod": Case(tw.prod, np.prod, ALL, ulps=16),
-    "max": Case(tw.max, np.max, ALL, any_zero=True),
-    "min": Case(tw.min, np.min, ALL, any_zero=True),
-    "mean": Case(tw.mean, np.mean, FLOATS, ulps=16),
+    "sum": Case(tw.sum, np.sum, EVERY, ulps=16),
+    "prod": Case(tw.prod, np.prod, EVERY, ulps=16),
+    "max": Case(tw.max, np.max, (*ALL, "float16"), any_zero=True),
+    "min": Case(tw.min, np.min, (*ALL, "float16"), any_zero=True),
+    "mean": Case(tw.mean, np.mean, (*REALS, *COMPLEX), ulps=16),
 }

@@ -13,11 +13,12 @@ import numpy as np
 import tenferro_wgpu as tw
 
 from .operations import Case
-from .values import ALL, FLOATS
+from .values import ALL, COMPLEX, EVERY, REALS
 
 __all__ = ["QUANTIFIERS", "SCANS", "STATISTICS"]
 
 Array = np.ndarray[Any, Any]
+INEXACT = (*REALS, *COMPLEX)
 
 
 def _in_default_float(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,31 +72,31 @@ def _sample_variance(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 #: Whether elements are 0, how many and where: every dtype, the same bits.
 QUANTIFIERS = {
-    "any": Case(tw.any, np.any, ALL),
-    "all": Case(tw.all, np.all, ALL),
-    "count_nonzero": Case(tw.count_nonzero, np.count_nonzero, ALL),
+    "any": Case(tw.any, np.any, EVERY),
+    "all": Case(tw.all, np.all, EVERY),
+    "count_nonzero": Case(tw.count_nonzero, np.count_nonzero, EVERY),
 }
 
 #: Functions of floats and, in the default float, of integers; of values of one sign.
 STATISTICS = {
-    "var": Case(tw.var, _in_default_float(np.var), (*FLOATS, "int32", "uint8"), ulps=24),
+    "var": Case(tw.var, _in_default_float(np.var), (*INEXACT, "int32", "uint8"), ulps=24),
     "var, corrected": Case(
         _sample_variance,
         lambda x, **options: np.var(x, ddof=0.5, **options),
-        FLOATS,
+        REALS,
         ulps=24,
     ),
-    "std": Case(tw.std, _in_default_float(np.std), (*FLOATS, "bool"), ulps=24),
-    "sum_of_squares": Case(tw.sum_of_squares, _sum_of_squares, ALL, ulps=16),
-    "logsumexp": Case(tw.logsumexp, _in_default_float(_log_sum_exp), (*FLOATS, "int8"), ulps=16),
-    "nansum": Case(tw.nansum, np.nansum, (*FLOATS, "int32", "uint16"), ulps=16),
-    "nanmean": Case(tw.nanmean, _in_default_float(np.nanmean), (*FLOATS, "int32"), ulps=16),
-    "nanmax": Case(tw.nanmax, np.nanmax, (*FLOATS, "uint8"), any_zero=True),
-    "nanmin": Case(tw.nanmin, np.nanmin, (*FLOATS, "int64"), any_zero=True),
-    "average": Case(tw.average, _in_default_float(np.average), (*FLOATS, "int32"), ulps=16),
+    "std": Case(tw.std, _in_default_float(np.std), (*INEXACT, "bool"), ulps=24),
+    "sum_of_squares": Case(tw.sum_of_squares, _sum_of_squares, EVERY, ulps=16),
+    "logsumexp": Case(tw.logsumexp, _in_default_float(_log_sum_exp), (*REALS, "int8"), ulps=16),
+    "nansum": Case(tw.nansum, np.nansum, (*INEXACT, "int32", "uint16"), ulps=16),
+    "nanmean": Case(tw.nanmean, _in_default_float(np.nanmean), (*INEXACT, "int32"), ulps=16),
+    "nanmax": Case(tw.nanmax, np.nanmax, (*REALS, "uint8"), any_zero=True),
+    "nanmin": Case(tw.nanmin, np.nanmin, (*REALS, "int64"), any_zero=True),
+    "average": Case(tw.average, _in_default_float(np.average), (*INEXACT, "int32"), ulps=16),
     **{
         f"vector_norm, ord {order}": Case(
-            _our_norm(order), _in_default_float(_norm(order)), FLOATS, ulps=24
+            _our_norm(order), _in_default_float(_norm(order)), INEXACT, ulps=24
         )
         for order in (2, 0, 1, np.inf, -np.inf, 3.5, -2)
     },
@@ -103,8 +104,8 @@ STATISTICS = {
 
 #: Running combinations along one axis.
 SCANS = {
-    "cumsum": Case(tw.cumsum, np.cumsum, ALL, ulps=8),
-    "cumprod": Case(tw.cumprod, np.cumprod, ALL, ulps=300),
-    "cummax": Case(tw.cummax, _accumulated(np.maximum), ALL, any_zero=True),
-    "cummin": Case(tw.cummin, _accumulated(np.minimum), ALL, any_zero=True),
+    "cumsum": Case(tw.cumsum, np.cumsum, EVERY, ulps=8),
+    "cumprod": Case(tw.cumprod, np.cumprod, EVERY, ulps=300),
+    "cummax": Case(tw.cummax, _accumulated(np.maximum), (*ALL, "float16"), any_zero=True),
+    "cummin": Case(tw.cummin, _accumulated(np.minimum), (*ALL, "float16"), any_zero=True),
 }

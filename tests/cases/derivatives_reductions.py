@@ -67,6 +67,8 @@ CASES = [
     ("cumulative_logsumexp", lambda x: tw.cumulative_logsumexp(3 * x, axis=1), (CUBE,)),
     ("relu", lambda x: tw.relu(x) * x, (CUBE,)),
     ("softplus", lambda x: tw.softplus(3 * x), (CUBE,)),
+    ("gelu", tw.gelu, (CUBE,)),
+    ("gelu, tanh", lambda x: tw.gelu(x, approximate="tanh"), (CUBE,)),
     ("silu", lambda x: tw.silu(2 * x), (CUBE,)),
     ("softmax", lambda x: tw.softmax(x) * x, (CUBE,)),
     ("softmax, two axes", lambda x: tw.softmax(x, axis=(0, 2)), (CUBE,)),

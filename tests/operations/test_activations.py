@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from reverse_mode import vjp
@@ -35,6 +37,11 @@ FUNCTIONS = {
     "relu": (tw.relu, lambda x: np.maximum(x, 0), 0),
     "softplus": (tw.softplus, lambda x: np.logaddexp(x, 0), 0),
     "silu": (tw.silu, lambda x: x / (1 + np.exp(-x)), 0),
+    "gelu": (tw.gelu, lambda x: x * 0.5 * np.vectorize(math.erfc)(-x / math.sqrt(2)), 0),
+    "gelu, tanh": (
+        lambda x: tw.gelu(x, approximate="tanh"),
+        lambda x: x * 0.5 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))), 0,
+    ),
     "softmax": (tw.softmax, np_softmax, 0),
     "softmax, axis 0": (lambda x: tw.softmax(x, axis=0), lambda x: np_softmax(x, 0), 0),
     "softmax, two axes": (
@@ -83,6 +90,8 @@ def test_dtypes(rt):
     for function in (tw.softmax, tw.relu, tw.layer_norm):
         with pytest.raises(errors.DTypeError, match="no order"):
             function(rt.constant_from(np.ones(3, "c8")))
+    with pytest.raises(errors.ArgumentError, match="approximate"):
+        tw.gelu(whole, approximate=True)
     with pytest.raises(errors.DTypeError, match="bools"):
         tw.relu(rt.constant_from(np.array([True])))
     mask = rt.constant_from(np.ones(3, "i4"))

@@ -16,6 +16,8 @@ AXES = [None, 0, 1, -1, (0, 2), (0, 1, 2), ()]
 def _values(dtype, shape):
     values = random(dtype, int(np.prod(shape)), 5).reshape(shape)
     # Of one sign: the error of a sum is relative to the sum of magnitudes.
+    if values.dtype.kind == "c":
+        return np.abs(values.real) / 4 + 1j * np.abs(values.imag) / 4
     return np.abs(values) / 4 if values.dtype.kind == "f" else values
 
 

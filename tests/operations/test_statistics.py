@@ -24,6 +24,8 @@ def values_of(name, dtype, shape):
     if name in QUANTIFIERS:
         return values * (np.arange(values.size).reshape(shape) % 5 < 2).astype(values.dtype)
     # Of one sign: the error of a sum is relative to the sum of magnitudes.
+    if values.dtype.kind == "c":
+        return (np.abs(values.real) + 0.1 + 1j * np.abs(values.imag)).astype(dtype)
     return (np.abs(values) / 4 + 0.1).astype(dtype) if values.dtype.kind == "f" else values
 
 

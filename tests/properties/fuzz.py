@@ -29,7 +29,14 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 from cases.operations import assert_close
-from properties import index_calls, ordering_calls, product_calls, structural_calls, wrong_calls
+from properties import (
+    index_calls,
+    ordering_calls,
+    product_calls,
+    reduction_calls,
+    structural_calls,
+    wrong_calls,
+)
 from properties.calls import CALLS, Call
 from properties.operands import ALL
 from properties.sources import SeededSource, Source
@@ -37,7 +44,8 @@ from properties.sources import SeededSource, Source
 import tenferro_wgpu as tw
 from tenferro_wgpu.errors import TenferroError, UnsupportedOperationError
 
-assert index_calls and ordering_calls and product_calls and structural_calls  # register makers
+#: Imported for the makers they register.
+MAKERS = (index_calls, ordering_calls, product_calls, reduction_calls, structural_calls)
 
 ALLOWED = (TenferroError, TypeError, ValueError, IndexError, OverflowError, MemoryError)
 #: What every backend has; others may be missing on an adapter.

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 from cases.operations import assert_close
 from hypothesis import HealthCheck, Phase, given, settings, strategies
-from properties import index_calls, ordering_calls, product_calls, structural_calls
+from properties import (
+    index_calls,
+    ordering_calls,
+    product_calls,
+    reduction_calls,
+    structural_calls,
+)
 from properties.calls import CALLS, Call
 from properties.sources import DrawnSource
 
-assert index_calls and ordering_calls and product_calls and structural_calls  # register makers
+#: Imported for the makers they register.
+MAKERS = (index_calls, ordering_calls, product_calls, reduction_calls, structural_calls)
 
 #: Software GPUs build a pipeline for most examples of a new dtype, which takes a while.
 EXAMPLES = {"numpy": 100, "lavapipe": 40, "swiftshader": 16}
