@@ -247,6 +247,7 @@ KERNELS: dict[str, ArrayKernel] = {
     "unpermute": ordering.unpermute,
     "searchsorted": ordering.searchsorted,
     "count_before": ordering.count_before,
+    "count_places": ordering.count_places,
     "nonzero": ordering.nonzero,
     "compress": ordering.compress,
     "expand": ordering.expand,

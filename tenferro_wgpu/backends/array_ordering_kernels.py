@@ -13,6 +13,7 @@ __all__ = [
     "argsort",
     "compress",
     "count_before",
+    "count_places",
     "expand",
     "nonzero",
     "permute",
@@ -76,6 +77,14 @@ def expand(xp: Namespace, out: ShapeDtype, x: Array, before: Array) -> Array:
     result = xp.zeros(out.shape, out.dtype)
     result[_chosen(xp, before)] = x
     return result
+
+
+def count_places(xp: Namespace, out: ShapeDtype, places: Array, *, length: int) -> Array:
+    """How often each number from 0 to `length` occurs."""
+    if length == 0:
+        return xp.zeros(out.shape, out.dtype)
+    known = places[(places >= 0) & (places < length)]
+    return xp.bincount(known, minlength=length)
 
 
 def _chosen(xp: Namespace, before: Array) -> Array:

@@ -17,7 +17,7 @@ from . import views
 from .primitive import Primitive
 from .value import Value, apply
 
-__all__ = ["COMPRESS", "COUNT_BEFORE", "EXPAND", "NONZERO"]
+__all__ = ["COMPRESS", "COUNT_BEFORE", "COUNT_PLACES", "EXPAND", "NONZERO"]
 
 Shape = tuple[int, ...]
 
@@ -32,6 +32,12 @@ def _nonzero_shape(before: ShapeDtype, *, shape: Shape, count: int) -> ShapeDtyp
     if before.shape != (prod(shape) + 1,):
         raise ShapeError("nonzero", f"counts of shape {before.shape} do not fit a mask of {shape}")
     return ShapeDtype((len(shape), count), int64)
+
+
+def _places_shape(places: ShapeDtype, *, length: int) -> ShapeDtype:
+    if places.dtype is not int64 or len(places.shape) != 1:
+        raise DTypeError("count_places", f"an int64 vector is needed, got {places.dtype}")
+    return ShapeDtype((length,), int64)
 
 
 def _compressed_shape(x: ShapeDtype, before: ShapeDtype, *, count: int) -> ShapeDtype:
@@ -51,6 +57,10 @@ COUNT_BEFORE: Primitive = Primitive("count_before", ("mask",), _count_shape)
 
 #: Where a mask of `shape` is true: row i of the result is the coordinate along axis i.
 NONZERO: Primitive = Primitive("nonzero", ("before",), _nonzero_shape)
+
+
+#: How often each number from 0 up to a length occurs; others are not counted.
+COUNT_PLACES: Primitive = Primitive("count_places", ("places",), _places_shape)
 
 
 def compressed(x: Value, before: Value, count: int) -> Any:

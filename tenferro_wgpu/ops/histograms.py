@@ -1,6 +1,6 @@
 """Counting: how often numbers occur, and how many fall into which bin.
 
-Counts are scatters of ones, so collisions are exact and sums of weights deterministic.
+Counts are exact however numbers collide, and sums of weights do not depend on timing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeErro
 from . import choice, views
 from . import elementwise as arithmetic
 from .calling import cast_to, is_scalar, lift, promote, to_inexact
+from .compaction import COUNT_PLACES
 from .gathering import SCATTER_ADD
 from .joining import concatenate
 from .ordering import searchsorted
@@ -32,7 +33,7 @@ __all__ = ["bincount", "digitize", "histogram"]
 def _counted(places: Value, weights: Value | None, length: int) -> Any:
     """The sum of weights, or the number, of each place from 0 to `length`; others are dropped."""
     if weights is None:
-        weights = constant_like(places, 1, dtype=int64)
+        return apply(COUNT_PLACES, places, length=length)
     counts = constant_like(weights, 0, shape=(length,))
     if places.size == 0 or length == 0:
         return counts

@@ -176,6 +176,7 @@ ROWS = [
         for name in ("scatter_set", "scatter_mul", "scatter_min", "scatter_max")
     ),
     Row("count_before", (of(BOOL, 6),), (7,), np.dtype("int32")),
+    Row("count_places", (of(I64, 7),), (5,), I64, {"length": 5}),
     Row("nonzero", (of(I32, 7),), (2, 4), I64, {"shape": (2, 3), "count": 4}),
     Row("compress", (real(6, 2), of(I32, 7)), (4, 2), params={"count": 4}),
     Row("expand", (real(4, 2), of(I32, 7)), (6, 2)),

@@ -20,6 +20,8 @@ from tenferro_wgpu.backends.webgpu.kernels.scattering import (
     target_segments,
 )
 from tenferro_wgpu.backends.webgpu.kernels.sorting import (
+    CHUNKS,
+    CHUNKS_ON_GPU,
     MOST_MERGED,
     plan_digit_sort,
     sort_pairs,
@@ -274,12 +276,20 @@ def test_sort_is_by_key_then_position(kernels, count, largest):
 
 
 @pytest.mark.parametrize("count", [2049, 1 << 20, (1 << 27) - 1])
-def test_digit_sorts_have_no_long_loops(count):
-    plan = plan_digit_sort(count, 1000)
+@pytest.mark.parametrize("chunks", [CHUNKS, CHUNKS_ON_GPU])
+def test_digit_sorts_have_no_long_loops(count, chunks):
+    plan = plan_digit_sort(count, 1000, chunks)
     assert plan.chunk * plan.chunks >= count
     assert plan.segment**2 >= plan.counters
     assert plan.chunk + 32 <= 32768 and plan.segment <= 32768
     assert plan.shifts == (0, 5)
+
+
+def test_a_gpu_sorts_in_more_chunks(kernels, monkeypatch):
+    monkeypatch.setattr(kernels.backend._launcher, "is_cpu", False)
+    x = np.random.default_rng(2).integers(-1000, 1000, (2, 300_000)).astype(np.int32)
+    order = kernels.run("argsort", x, shape=x.shape, dtype=np.int64, descending=False)
+    np.testing.assert_array_equal(order, np.argsort(x, axis=-1, kind="stable"))
 
 
 def test_plans_merge_axes():

@@ -1,4 +1,4 @@
-"""Choosing elements by a mask: counts before each element, coordinates, rows brought together.
+"""Choosing elements by a mask, and counting: what is before each element, and how often it is.
 
 The counts are a scan over segments, work proportional to the elements; nothing here waits for the
 device: how many elements were chosen is a param by then.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, dispatch_items
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
@@ -80,4 +82,33 @@ def launch_compress(
             (launcher.buffer(rows), launcher.buffer(before)), (result.handle,),
             (0, elements, columns, chosen), elements, name,
         )  # fmt: skip
+    return (result,)
+
+
+@kernel("count_places")
+def launch_count_places(
+    launcher: Launcher,
+    name: str,
+    operands: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    outputs: tuple[ShapeDtype, ...],
+) -> tuple[Tensor, ...]:
+    """How often each number from 0 up occurs in an int64 vector."""
+    numbers = launcher.contiguous(operands[0], name)
+    result = launcher.empty(outputs[0], name)
+    places = result.size
+    if places:
+        check_counts(name, numbers.size, places)
+        none = launcher.backend.scalar(0, np.dtype(np.uint32))
+        zeros = none.with_layout(none.layout.broadcast_in_dim((places,), ()))
+        counts = launcher.contiguous(zeros, name).handle
+        for structure, reads, writes, items in (
+            ("count", (launcher.buffer(numbers),), (counts,), numbers.size),
+            ("widen", (counts,), (result.handle,), places),
+        ):
+            if items:
+                dispatch_items(
+                    launcher, "indexing/count_places", (structure,), {"pass": structure},
+                    reads, writes, (0, items, places), items, name,
+                )  # fmt: skip
     return (result,)

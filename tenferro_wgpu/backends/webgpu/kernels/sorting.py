@@ -22,8 +22,10 @@ BLOCK = 32
 MOST_MERGED = 2048
 #: Bits of a digit: enough that few passes do, few enough that there are few numbers to add up.
 DIGIT_BITS = 5
-#: Chunks of pairs that the digit sort aims at, and the fewest pairs of one.
+#: Chunks of pairs that the digit sort aims at on a CPU, on a GPU, which needs many invocations to
+#: hide the latency of its memory, and the fewest pairs of one.
 CHUNKS = 2048
+CHUNKS_ON_GPU = 16384
 SHORTEST_CHUNK = 64
 
 
@@ -56,12 +58,12 @@ class DigitSort:
         return scan_segment(self.counters)
 
 
-def plan_digit_sort(count: int, largest: int) -> DigitSort:
+def plan_digit_sort(count: int, largest: int, chunks_wanted: int = CHUNKS) -> DigitSort:
     """Plan the sort of `count` pairs by keys up to `largest`.
 
     The longest loops are a chunk of pairs and the root of the counters.
     """
-    chunk = min(max(SHORTEST_CHUNK, -(-count // CHUNKS)), LONGEST_LOOP // 2)
+    chunk = min(max(SHORTEST_CHUNK, -(-count // chunks_wanted)), LONGEST_LOOP // 2)
     chunks = -(-count // chunk)
     shifts = tuple(range(0, max(largest.bit_length(), 1), DIGIT_BITS))
     return DigitSort(chunk, chunks, shifts)
@@ -89,7 +91,8 @@ def sort_by_digits(
     launcher: Launcher, buffer: Buffer, count: int, largest: int, name: str
 ) -> Buffer:
     """`sort_pairs` for pairs in any order: those with equal keys keep it."""
-    plan = plan_digit_sort(count, largest)
+    wanted = CHUNKS if launcher.is_cpu else CHUNKS_ON_GPU
+    plan = plan_digit_sort(count, largest, wanted)
     for shift in plan.shifts:
         buffer = _sorted_by_digit(launcher, buffer, plan, count, shift, largest, name)
     return buffer
