@@ -13,12 +13,12 @@ import numpy as np
 import tenferro_wgpu as tw
 
 from .operations import Case
-from .values import ALL, COMPLEX, EVERY, REALS
+from .values import ALL, COMPLEX, EVERY, FLOATS
 
 __all__ = ["QUANTIFIERS", "SCANS", "STATISTICS"]
 
 Array = np.ndarray[Any, Any]
-INEXACT = (*REALS, *COMPLEX)
+INEXACT = (*FLOATS, *COMPLEX)
 
 
 def _in_default_float(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,16 +83,16 @@ STATISTICS = {
     "var, corrected": Case(
         _sample_variance,
         lambda x, **options: np.var(x, ddof=0.5, **options),
-        REALS,
+        FLOATS,
         ulps=24,
     ),
     "std": Case(tw.std, _in_default_float(np.std), (*INEXACT, "bool"), ulps=24),
     "sum_of_squares": Case(tw.sum_of_squares, _sum_of_squares, EVERY, ulps=16),
-    "logsumexp": Case(tw.logsumexp, _in_default_float(_log_sum_exp), (*REALS, "int8"), ulps=16),
+    "logsumexp": Case(tw.logsumexp, _in_default_float(_log_sum_exp), (*FLOATS, "int8"), ulps=16),
     "nansum": Case(tw.nansum, np.nansum, (*INEXACT, "int32", "uint16"), ulps=16),
     "nanmean": Case(tw.nanmean, _in_default_float(np.nanmean), (*INEXACT, "int32"), ulps=16),
-    "nanmax": Case(tw.nanmax, np.nanmax, (*REALS, "uint8"), any_zero=True),
-    "nanmin": Case(tw.nanmin, np.nanmin, (*REALS, "int64"), any_zero=True),
+    "nanmax": Case(tw.nanmax, np.nanmax, (*FLOATS, "uint8"), any_zero=True),
+    "nanmin": Case(tw.nanmin, np.nanmin, (*FLOATS, "int64"), any_zero=True),
     "average": Case(tw.average, _in_default_float(np.average), (*INEXACT, "int32"), ulps=16),
     **{
         f"vector_norm, ord {order}": Case(
@@ -106,6 +106,6 @@ STATISTICS = {
 SCANS = {
     "cumsum": Case(tw.cumsum, np.cumsum, EVERY, ulps=8),
     "cumprod": Case(tw.cumprod, np.cumprod, EVERY, ulps=300),
-    "cummax": Case(tw.cummax, _accumulated(np.maximum), (*ALL, "float16"), any_zero=True),
-    "cummin": Case(tw.cummin, _accumulated(np.minimum), (*ALL, "float16"), any_zero=True),
+    "cummax": Case(tw.cummax, _accumulated(np.maximum), ALL, any_zero=True),
+    "cummin": Case(tw.cummin, _accumulated(np.minimum), ALL, any_zero=True),
 }

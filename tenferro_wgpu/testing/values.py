@@ -16,15 +16,13 @@ import tenferro_wgpu as tw
 Array = np.ndarray[Any, Any]
 
 FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 NUMBERS = FLOATS + INTEGERS
+#: What has an order.
 ALL = (*NUMBERS, "bool")
-#: All dtypes of the library, by kind.
-REALS = FLOATS
-COMPLEX = ("complex64", "complex128")
-SIGNED = ("int8", "int16", "int32", "int64")
-UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
-EVERY = ("bool", *SIGNED, *UNSIGNED, *REALS, *COMPLEX)
+#: All dtypes of the library.
+EVERY = (*ALL, *COMPLEX)
 
 _SPECIAL_FLOATS = [
     0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -2.5, 0.1, -0.7, 10.0, -10.0,

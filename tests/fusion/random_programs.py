@@ -12,8 +12,32 @@ import numpy as np
 
 import tenferro_wgpu as tw
 
-UNARY = ("exp", "sin", "tanh", "negative", "abs", "sqrt", "log1p", "sign")
-BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
+#: Functions of each kind of dtype.
+UNARY = {
+    "f": (
+        "exp", "sin", "tanh", "negative", "abs", "sqrt", "log1p", "sign", "floor", "round",
+        "cbrt", "atan", "sigmoid", "exp2", "asinh", "reciprocal",
+    ),
+    "i": ("negative", "abs", "sign", "bitwise_not", "square"),
+    "u": ("negative", "bitwise_not", "square"),
+    "c": ("exp", "negative", "sqrt", "conj", "square", "sin"),
+}  # fmt: skip
+BINARY = {
+    "f": (
+        "add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "hypot",
+        "atan2", "copysign", "fmax", "fmod", "floor_divide",
+    ),
+    "i": (
+        "add", "subtract", "multiply", "maximum", "minimum", "floor_divide", "remainder",
+        "bitwise_and", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
+    ),
+    "c": ("add", "subtract", "multiply", "divide"),
+}  # fmt: skip
+BINARY["u"] = BINARY["i"]
+DTYPES = (
+    "float32", "float32", "float32", "float64", "float64", "int32", "int32", "float16", "int8",
+    "uint16", "uint64", "complex64",
+)  # fmt: skip
 COMPARE = ("less", "equal", "greater_equal")
 REDUCE = ("sum", "max", "min")
 
@@ -52,13 +76,14 @@ class RandomProgram:
         is_long = rng.random() < 0.4
         rows = 64 + int(rng.integers(3)) if is_long else int(rng.integers(1, 7))
         shape = (rows, int(rng.integers(1, 9)))
-        drawn = str(rng.choice(["float32", "float32", "float64", "int32"]))
-        dtype = self._dtype or drawn
-        arrays = leaves(rng, shape, "float32" if dtype == "int32" else dtype)
+        dtype = self._dtype or str(rng.choice(DTYPES))
+        kind = np.dtype(dtype).kind
+        arrays = leaves(rng, shape, "float32" if kind in "iu" else dtype)
         tensors = [runtime.constant_from(array) for array in arrays]
-        if dtype == "int32":
+        if kind in "iu":
             tensors = [
-                tw.astype(tw.where(tw.abs(x) < 100, x, tw.zeros_like(x)), "int32") for x in tensors
+                tw.astype(tw.where(tw.abs(x) < 100, tw.abs(x) if kind == "u" else x, 0.0), dtype)
+                for x in tensors
             ]
         tensors[-1] = tensors[-1].T
         held: list[Any] = list(tensors)
@@ -80,32 +105,35 @@ class RandomProgram:
         def number(x: Any) -> Any:
             return tw.astype(x, dtype) if x.dtype != np.dtype(dtype) else x
 
-        floating = dtype != "int32"
+        kind = np.dtype(dtype).kind
         draw = rng.random()
-        if draw < 0.25 and floating:
-            return getattr(tw, str(rng.choice(UNARY)))(number(operand()))
+        if draw < 0.25:
+            return getattr(tw, str(rng.choice(UNARY[kind])))(number(operand()))
         if draw < 0.3:
             return tw.negative(number(operand()))
         if draw < 0.55:
-            names = BINARY if floating else BINARY[:3] + BINARY[4:]
-            return getattr(tw, str(rng.choice(names)))(number(operand()), number(operand()))
+            return getattr(tw, str(rng.choice(BINARY[kind])))(number(operand()), number(operand()))
         if draw < 0.65:
-            scalar = float(rng.choice([0.5, -1.0, 2.0, 3.0])) if floating else int(rng.integers(5))
-            return number(operand()) * scalar
+            if kind in "iu":
+                return number(operand()) * int(rng.integers(5))
+            return number(operand()) * float(rng.choice([0.5, -1.0, 2.0, 3.0]))
         if draw < 0.75:
-            condition = getattr(tw, str(rng.choice(COMPARE)))(number(operand()), number(operand()))
+            names = COMPARE if kind != "c" else ("equal", "not_equal")
+            condition = getattr(tw, str(rng.choice(names)))(number(operand()), number(operand()))
             return tw.where(condition, number(operand()), number(operand()))
         if draw < 0.8:
-            return tw.less(number(operand()), number(operand()))
+            function = tw.less if kind != "c" else tw.not_equal
+            return function(number(operand()), number(operand()))
+        reductions = REDUCE if kind != "c" else ("sum",)
         x = number(operand())
         if draw < 0.92:
             axis = int(rng.integers(-x.ndim, x.ndim)) if x.ndim and rng.random() < 0.8 else None
             # Without the last axis a result would not broadcast any more.
             keepdims = bool(rng.random() < 0.6) or (x.ndim == 2 and axis in (1, -1))
-            reduced = getattr(tw, str(rng.choice(REDUCE)))(x, axis=axis, keepdims=keepdims)
+            reduced = getattr(tw, str(rng.choice(reductions)))(x, axis=axis, keepdims=keepdims)
             return number(reduced)
         if draw < 0.98 and x.ndim:
-            row = getattr(tw, str(rng.choice(REDUCE)))(x, axis=-1, keepdims=True)
+            row = getattr(tw, str(rng.choice(reductions)))(x, axis=-1, keepdims=True)
             return number(operand()) - number(row)
         if x.shape == shape:
             return tw.flip(x, axis=0) if rng.random() < 0.5 else x[:, ::-1]

@@ -28,6 +28,8 @@ def same_bits(x: np.ndarray, y: np.ndarray) -> bool:
     """Equal element by element; any NaN equals any NaN, and 0.0 does not equal -0.0."""
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
+    if x.dtype.kind == "c":
+        return same_bits(x.real.copy(), y.real.copy()) and same_bits(x.imag.copy(), y.imag.copy())
     if x.dtype.kind != "f":
         return bool((x == y).all())
     nan = np.isnan(x)

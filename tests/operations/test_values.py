@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from cases.operations import BINARY, UNARY, assert_close, check, operands
-from cases.values import (
-    ALL,
-    COMPLEX,
-    EVERY,
-    LAYOUTS,
-    NUMBERS,
-    REALS,
-    SIGNED,
-    UNSIGNED,
-    matrix,
-    pairs,
-    vector,
-)
+from cases.values import ALL, COMPLEX, EVERY, LAYOUTS, NUMBERS, matrix, pairs, vector
 
 import tenferro_wgpu as tw
 
@@ -25,10 +15,7 @@ UNARY_ROWS = [(name, dtype) for name, case in UNARY.items() for dtype in case.dt
 BINARY_ROWS = [(name, dtype) for name, case in BINARY.items() for dtype in case.dtypes]
 #: Layouts are the template's business and dtypes the dialect's: these rows show that they meet.
 ROWS_OF_LAYOUTS = [
-    *[
-        (UNARY, "abs" if dtype != "bool" else "logical_not", dtype)
-        for dtype in ("bool", *SIGNED, *UNSIGNED, *REALS)
-    ],
+    *[(UNARY, "abs" if dtype != "bool" else "logical_not", dtype) for dtype in ALL],
     *[(UNARY, "negative", dtype) for dtype in COMPLEX],
     *[(BINARY, "add" if dtype != "bool" else "logical_and", dtype) for dtype in EVERY],
     *[(BINARY, "equal", dtype) for dtype in EVERY],
@@ -71,22 +58,22 @@ def test_binary_broadcasts(rt, adapter, name, dtype):
     check(adapter, case, computed(rt, case, arrays), *arrays)
 
 
-@pytest.mark.parametrize("target", ALL)
-@pytest.mark.parametrize("source", ALL)
+@pytest.mark.parametrize("target", EVERY)
+@pytest.mark.parametrize("source", EVERY)
 def test_astype(rt, source, target):
     values = vector(source)
-    if np.dtype(source).kind == "f" and np.dtype(target).kind in "iu":
+    if np.dtype(source).kind in "fc" and np.dtype(target).kind in "iu":
         limits = np.iinfo(target)
-        with np.errstate(all="ignore"):
-            inside = (np.trunc(values) >= limits.min) & (np.trunc(values) <= limits.max)
-            inside &= values < float(limits.max)
-        values = values[inside]  # NumPy leaves the rest to the processor
+        whole = np.trunc(values.real.astype(np.float64))
+        # NumPy leaves the rest to the processor.
+        values = values[(whole >= limits.min) & (whole <= limits.max) & (whole < float(limits.max))]
     got = tw.astype(rt.constant_from(values), target).numpy()
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         assert_close(got, values.astype(target), 0, f"{source} to {target}")
 
 
-@pytest.mark.parametrize("dtype", ALL)
+@pytest.mark.parametrize("dtype", EVERY)
 def test_where(rt, dtype):
     first, second = pairs(dtype)
     condition = np.arange(len(first)) % 3 == 0

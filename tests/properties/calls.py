@@ -19,6 +19,7 @@ import tenferro_wgpu as tw
 
 from .operands import (
     ALL,
+    EVERY,
     NUMBERS,
     Operand,
     broadcasting_shapes,
@@ -134,7 +135,7 @@ for _table, _arity in ((UNARY, 1), (BINARY, 2)):
 
 @maker("where")
 def _where(source: Source) -> Call:
-    dtype = source.choice(ALL)
+    dtype = source.choice(EVERY)
     shapes = broadcasting_shapes(source, 3)
     operands = [
         random_operand(source, one, shape=shape)
@@ -154,18 +155,18 @@ def _clip(source: Source) -> Call:
 def _exactly_castable(operand: Operand, target: str) -> bool:
     """Whether NumPy defines every cast: it leaves floats out of range to the processor."""
     array = operand.host()
-    if array.dtype.kind != "f" or np.dtype(target).kind not in "iu":
+    if array.dtype.kind not in "fc" or np.dtype(target).kind not in "iu":
         return True
     limits = np.iinfo(target)
     with np.errstate(all="ignore"):
-        whole = np.trunc(array)
+        whole = np.trunc(array.real.astype(np.float64))
         return bool(np.all((whole >= limits.min) & (whole < float(limits.max))))
 
 
 @maker("astype")
 def _astype(source: Source) -> Call:
-    target = source.choice(ALL)
-    operand = random_operand(source, source.choice(ALL))
+    target = source.choice(EVERY)
+    operand = random_operand(source, source.choice(EVERY))
     if not _exactly_castable(operand, target):
         operand = random_operand(source, operand.base.dtype.name, kind="small")
         if not _exactly_castable(operand, target):
@@ -228,7 +229,7 @@ def _argmax(source: Source) -> Call:
 
 
 def _any_operand(source: Source, most_axes: int = 5) -> Operand:
-    return random_operand(source, source.choice(ALL), most_axes=most_axes)
+    return random_operand(source, source.choice(EVERY), most_axes=most_axes)
 
 
 @maker("reshape")
@@ -267,7 +268,7 @@ def _swapaxes(source: Source) -> Call:
 def _operand_with_axes(source: Source, dtype: str = "", least: int = 1) -> Operand:
     shape = random_shape(source)
     shape = (2,) * (least - len(shape)) + shape
-    return random_operand(source, dtype or source.choice(ALL), shape=shape)
+    return random_operand(source, dtype or source.choice(EVERY), shape=shape)
 
 
 @maker("moveaxis")
@@ -291,7 +292,7 @@ def _expand_dims(source: Source) -> Call:
 @maker("squeeze")
 def _squeeze(source: Source) -> Call:
     shape = tuple(source.choice((1, 2, 3)) for _ in range(source.integer(0, 4)))
-    operand = random_operand(source, source.choice(ALL), shape=shape)
+    operand = random_operand(source, source.choice(EVERY), shape=shape)
     ones = [axis for axis, extent in enumerate(shape) if extent == 1]
     axis = tuple(ones[: source.integer(0, len(ones))]) if source.chance(60) else None
     return Call("squeeze", tw.squeeze, np.squeeze, [operand], {"axis": axis})
@@ -313,7 +314,7 @@ def _broadcast_to(source: Source) -> Call:
 
 @maker("concatenate")
 def _concatenate(source: Source) -> Call:
-    dtype = source.choice(ALL)
+    dtype = source.choice(EVERY)
     shape = _operand_with_axes(source, dtype).shape
     axis = source.integer(-len(shape), len(shape) - 1)
     parts = []
@@ -326,7 +327,7 @@ def _concatenate(source: Source) -> Call:
 
 @maker("stack")
 def _stack(source: Source) -> Call:
-    dtype, shape = source.choice(ALL), random_shape(source, 4)
+    dtype, shape = source.choice(EVERY), random_shape(source, 4)
     parts = [random_operand(source, dtype, shape=shape) for _ in range(source.integer(1, 4))]
     axis = source.integer(-len(shape) - 1, len(shape))
     return Call("stack", tw.stack, np.stack, [parts], {"axis": axis})

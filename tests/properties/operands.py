@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from cases.values import INTEGERS, special
+from cases.values import ALL as ALL  # the makers take the dtypes from here
+from cases.values import EVERY as EVERY
+from cases.values import FLOATS as FLOATS
+from cases.values import NUMBERS as NUMBERS
+from cases.values import special
 
 import tenferro_wgpu as tw
 
 from .sources import Source
-
-FLOATS = ("float32", "float64")
-NUMBERS = (*FLOATS, *INTEGERS)
-ALL = (*NUMBERS, "bool")
 
 #: Elements of a base array at most: software adapters run every example.
 MOST_ELEMENTS = 400
