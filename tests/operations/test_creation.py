@@ -1,0 +1,91 @@
+"""New tensors in every dtype, on every adapter, and the dtypes they have by default."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tenferro_wgpu as tw
+from tenferro_wgpu import errors
+from tenferro_wgpu.dtypes import SUPPORTED
+
+DTYPES = [dtype.name for dtype in SUPPORTED]
+NUMBERS = [name for name in DTYPES if name != "bool"]
+
+#: Programs of a namespace and a dtype; NumPy's functions spell their options alike.
+EVERY = {
+    "zeros": lambda xp, t: xp.zeros((2, 3), dtype=t),
+    "ones": lambda xp, t: xp.ones((3,), dtype=t),
+    "full": lambda xp, t: xp.full((2, 2), 1, dtype=t),
+    "zeros_like": lambda xp, t: xp.zeros_like(xp.ones(3, dtype=t)),
+    "ones_like": lambda xp, t: xp.ones_like(xp.zeros(3), dtype=t),
+    "full_like": lambda xp, t: xp.full_like(xp.zeros((2, 1), dtype=t), 1),
+    "eye": lambda xp, t: xp.eye(3, 4, k=-1, dtype=t),
+    "tri": lambda xp, t: xp.tri(3, 4, 1, dtype=t),
+}
+OF_NUMBERS = {
+    "arange": lambda xp, t: xp.arange(7, dtype=t),
+    "arange, steps": lambda xp, t: xp.arange(1, 14, 3, dtype=t),
+    "linspace": lambda xp, t: xp.linspace(0, 12, 5, dtype=t),
+    "full, 7": lambda xp, t: xp.full(3, 7, dtype=t),
+    "meshgrid": lambda xp, t: xp.meshgrid(xp.arange(2, dtype=t), xp.arange(3, dtype=t))[1],
+    "logspace": lambda xp, t: xp.logspace(0, 2, 3, dtype=t),
+    "indices": lambda xp, t: xp.indices((2, 3), dtype=t),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype(rt, dtype):
+    programs = EVERY if dtype == "bool" else EVERY | OF_NUMBERS
+    for name, program in programs.items():
+        got, expected = program(tw, dtype), program(np, dtype)
+        assert got.dtype == expected.dtype == dtype, name
+        np.testing.assert_array_equal(got.numpy(), expected, name)
+
+
+def test_limits_of_every_dtype_survive(rt):
+    for dtype in NUMBERS:
+        kind = np.dtype(dtype)
+        limits = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+        for value in (limits.max, limits.min):
+            made = tw.full(2, value.item() if hasattr(value, "item") else value, dtype=dtype)
+            np.testing.assert_array_equal(made.numpy(), np.full(2, value, kind))
+        if kind.kind in "iu":
+            with pytest.raises(errors.RangeError):
+                tw.full(2, int(limits.max) + 1, dtype=dtype)
+
+
+#: Without a dtype: what the values say.
+DEFAULTS = {
+    "zeros": (lambda: tw.zeros(2), "float32"),
+    "full of a bool": (lambda: tw.full(2, True), "bool"),
+    "full of an integer": (lambda: tw.full(2, 3), "int64"),
+    "full of a float": (lambda: tw.full(2, 3.0), "float32"),
+    "full of a complex number": (lambda: tw.full(2, 3j), "complex64"),
+    "full of a NumPy scalar": (lambda: tw.full(2, np.float16(3)), "float16"),
+    "arange of integers": (lambda: tw.arange(3), "int64"),
+    "arange of floats": (lambda: tw.arange(0, 1, 0.5), "float32"),
+    "linspace": (lambda: tw.linspace(0, 1, 3), "float32"),
+    "linspace of complex numbers": (lambda: tw.linspace(0, 1j, 3), "complex64"),
+    "eye": (lambda: tw.eye(2), "float32"),
+    "tri": (lambda: tw.tri(2), "float32"),
+    "indices": (lambda: tw.indices((2,)), "int64"),
+    "asarray of integers": (lambda: tw.asarray([1, 2]), "int64"),
+    "asarray of mixed numbers": (lambda: tw.asarray([1, 2.5]), "float32"),
+    "asarray of an ndarray": (lambda: tw.asarray(np.zeros(2, np.float64)), "float64"),
+    "like of another dtype": (lambda: tw.zeros_like(tw.ones(2, dtype="uint8")), "uint8"),
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_default_dtypes(cpu, name):
+    make, dtype = DEFAULTS[name]
+    assert make().dtype == dtype
+
+
+def test_default_dtypes_follow_the_runtime():
+    with tw.EagerRuntime("cpu", default_dtype="float64"):
+        assert tw.zeros(2).dtype == tw.float64
+        assert tw.full(2, 1j).dtype == tw.complex128
+        assert tw.result_type(1.5, tw.int32) == tw.float64
+        assert tw.__array_namespace_info__().default_dtypes()["real floating"] == tw.float64
