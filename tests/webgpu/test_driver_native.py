@@ -244,7 +244,11 @@ def test_native_types_are_probed():
 
 @pytest.mark.parametrize(
     ("name", "result"),
-    [(name, number) for name in ("f64n", "u64n") for number in range(len(PROBES[name].results))],
+    [
+        (name, number)
+        for name in ("f64n", "f16n", "u64n")
+        for number in range(len(PROBES[name].results))
+    ],
 )
 def test_the_probe_refuses_one_wrong_bit(monkeypatch, name, result):
     right = PROBES[name]
@@ -252,7 +256,8 @@ def test_the_probe_refuses_one_wrong_bit(monkeypatch, name, result):
     def wrong(x, y):
         expected = right.expected(x, y)
         row = int(np.flatnonzero(np.isfinite(expected[:, result]))[-1])
-        expected.view(np.uint64)[row, result] ^= np.uint64(1)
+        words = np.dtype(f"u{expected.itemsize}").type
+        expected.view(words)[row, result] ^= words(1)
         return expected
 
     monkeypatch.setitem(PROBES, name, replace(right, expected=wrong))

@@ -22,8 +22,7 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
 )
 from tenferro_wgpu.errors import DeviceLostError, TenferroError
 
-# Nothing is a constant the compiler could fold.  float16 travels as float32, which has all its
-# values: the conversions are put to the test with the arithmetic.
+# Nothing is a constant the compiler could fold.
 _WGSL = """
 @group(0) @binding(0) var<storage, read> x: array<{stored}>;
 @group(0) @binding(1) var<storage, read> y: array<{stored}>;
@@ -32,8 +31,8 @@ _WGSL = """
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
   let i = id.x;
   if (i < arrayLength(&x)) {{
-    let a = {held}(x[i]);
-    let b = {held}(y[i]);
+    let a = {load_x};
+    let b = {load_y};
 {lines}
   }}
 }}
@@ -111,7 +110,7 @@ def integer_results(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def half_cases() -> tuple[np.ndarray, np.ndarray]:
-    """Operands of float16, as `probe_cases`: special numbers in pairs, then any bits."""
+    """A float16 and a float32 that is to be rounded to one: special numbers, any bits, ties."""
     limits = np.finfo(np.float16)
     special = np.array(
         [0.0, *(k * float(limits.smallest_subnormal) for k in (1, 2, 3, 1023)), limits.tiny]
@@ -120,12 +119,23 @@ def half_cases() -> tuple[np.ndarray, np.ndarray]:
         np.float16,
     )
     first, second = (side.reshape(-1) for side in np.meshgrid(special, special, indexing="ij"))
-    bits = np.random.default_rng(20260102).integers(0, 0x7C00, (2, 4096), dtype=np.uint16)
-    wide = bits.view(np.float16)
-    x = np.concatenate([first, first, wide[0]])
-    y = np.concatenate([second, -second, wide[1]])
-    keep = (x != 0) | (y != 0)
+    random = np.random.default_rng(20260102)
+    bits = random.integers(0, 0x7C00, (2, 4096), dtype=np.uint16).view(np.float16)
+    # The middle between two neighbours is a tie; one unit of float32 off, it is none.
+    middle = bits[1].astype(np.float32) + np.spacing(bits[1]).astype(np.float32) / 2
+    beside = np.nextafter(middle, np.resize(np.array([0, np.inf, 0.25], np.float32), middle.shape))
+    near = np.where(random.random(4096) < 0.3, middle, beside)
+    x = np.concatenate([first, first, bits[0], bits[0]])
+    y = np.concatenate([second, -second, bits[1], near], dtype=np.float32)
+    keep = ~np.isnan(half_results(x, y)).any(axis=1)
     return x[keep], y[keep]
+
+
+def half_results(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """`expected_results` of a float16 and a rounded float32, then both operands."""
+    rounded = y.astype(np.float16)
+    both = np.stack([x, rounded], axis=1)
+    return np.concatenate([expected_results(x, rounded), both], axis=1)
 
 
 @dataclass(frozen=True)
@@ -150,21 +160,36 @@ class Probe:
     results: tuple[str, ...] = _FLOAT_RESULTS
     expected: Callable[[np.ndarray, np.ndarray], np.ndarray] = expected_results
 
+    #: How an operand is read from a buffer's element `raw`, and a result made one.
+    load_x: str = "{held}({raw})"
+    load_y: str = "{held}({raw})"
+    store: str = "{stored}({text})"
+
     @property
     def wgsl(self) -> str:
         """The module that computes the results."""
+        names = {"held": self.held, "stored": self.stored}
+        texts = [self.store.format(text=text.format(**names), **names) for text in self.results]
         lines = "\n".join(
-            f"    z[{len(self.results)}u * i + {number}u] = {self.stored}({text});"
-            for number, text in enumerate(self.results)
+            f"    z[{len(texts)}u * i + {number}u] = {text};" for number, text in enumerate(texts)
         )
-        held = {"held": self.held}
-        return _WGSL.format(stored=self.stored, lines=lines.format(**held), **held)
+        loads = {
+            "load_x": self.load_x.format(raw="x[i]", **names),
+            "load_y": self.load_y.format(raw="y[i]", **names),
+        }
+        return _WGSL.format(stored=self.stored, lines=lines, **loads)
 
     def run_cases(self) -> tuple[list[np.ndarray], np.ndarray]:
         """The operands as stored, and the bytes of the right results."""
         x, y = self.cases()
-        right = self.expected(x, y).astype(self.stored_dtype)
-        return [side.astype(self.stored_dtype) for side in (x, y)], right.view(np.uint8).reshape(-1)
+        right = self._as_stored(self.expected(x, y))
+        return [self._as_stored(side) for side in (x, y)], right.view(np.uint8).reshape(-1)
+
+    def _as_stored(self, array: np.ndarray) -> np.ndarray:
+        """Elements as buffers hold them: their bits, those of float16 in the low half of a word."""
+        if array.dtype == np.float16:
+            array = array.view(np.uint16).astype(self.stored_dtype)
+        return array.view(self.stored_dtype)
 
 
 def _integer_probe(held: str, dtype: type[np.generic]) -> Probe:
@@ -182,7 +207,19 @@ def _integer_probe(held: str, dtype: type[np.generic]) -> Probe:
 #: f64n reaches the bits of an f64 through u64: WGSL compilers know no other way.
 PROBES = {
     "f64n": Probe(frozenset({"shader-f64", "shader-int64"}), "f64", "f64", np.float64, probe_cases),
-    "f16n": Probe(frozenset({"shader-f16"}), "f16", "f32", np.float32, half_cases, ("shader-f16",)),
+    "f16n": Probe(
+        frozenset({"shader-f16"}),
+        "f16",
+        "u32",
+        np.uint32,
+        half_cases,
+        requires=("shader-f16",),
+        results=(*_FLOAT_RESULTS, "a", "b"),
+        expected=half_results,
+        load_x="f16(unpack2x16float({raw}).x)",
+        load_y="f16(bitcast<f32>({raw}))",
+        store="pack2x16float(vec2<f32>(f32({text}), 0.0))",
+    ),
     "i64n": _integer_probe("i64", np.int64),
     "u64n": _integer_probe("u64", np.uint64),
 }
