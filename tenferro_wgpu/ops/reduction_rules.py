@@ -12,7 +12,7 @@ from typing import Any
 from ..dtypes import float16, float32, int64
 from ..errors import ShapeError
 from ..tensor import ShapeDtype
-from . import choice, joining, views
+from . import choice, scanning_rules, views
 from . import elementwise as arithmetic
 from .calling import cast_to
 from .primitive import Primitive
@@ -82,29 +82,10 @@ def _extremum_jvp(t: Value, x: Value, out: Value, axes: Shape) -> Any:
     return arithmetic.divide(summed(choice.where(wins, t, constant_like(t, 0)), axes), count)
 
 
-def _running_products(x: Value) -> Any:
-    """Products of all elements before each one along the last axis, by doubling."""
-
-    def shifted(y: Value, distance: int) -> Any:
-        one = constant_like(y, 1, shape=())
-        rest = (0,) * (y.ndim - 1)
-        return apply(
-            joining.PAD, y, one,
-            low=(*rest, distance), high=(*rest, -distance), interior=(*rest, 0),
-        )  # fmt: skip
-
-    running = shifted(x, 1)
-    distance = 1
-    while distance < x.shape[-1]:
-        running = arithmetic.multiply(running, shifted(running, distance))
-        distance *= 2
-    return running
-
-
 def _products_of_others(x: Value, axes: Shape) -> Any:
     """For each element the product of all others along `axes`: right with any zeros.
 
-    A program of pads and products, so its own derivatives are right with zeros too.
+    Running products from both ends, whose own derivatives are right with zeros too.
     """
     kept = tuple(axis for axis in range(x.ndim) if axis not in axes)
     permutation = kept + axes
@@ -113,10 +94,10 @@ def _products_of_others(x: Value, axes: Shape) -> Any:
     rows = views.reshaped(moved, (*extents, math.prod(x.shape[axis] for axis in axes)))
     if rows.shape[-1] <= 1:
         return constant_like(x, 1)
-    last = (rows.ndim - 1,)
-    before = _running_products(rows)
-    behind = _running_products(apply(views.FLIP, rows, axes=last))
-    others = arithmetic.multiply(before, apply(views.FLIP, behind, axes=last))
+    last = rows.ndim - 1
+    before = scanning_rules.products_before(rows, last)
+    turned = scanning_rules.products_before(apply(views.FLIP, rows, axes=(last,)), last)
+    others = arithmetic.multiply(before, apply(views.FLIP, turned, axes=(last,)))
     return views.permuted(
         views.reshaped(others, moved.shape), views.inverse_permutation(permutation)
     )

@@ -127,6 +127,12 @@ CUMULATIVE_PROD: Primitive = Primitive(
     jvp=lambda t, x, out, *, axis: _prod_jvp(t, x, out, axis),
 )  # fmt: skip
 
+
+def products_before(x: Value, axis: int) -> Any:
+    """For each element the product of all before it along an axis; 1 for the first."""
+    return _products_before(apply(CUMULATIVE_PROD, x, axis=axis), axis)
+
+
 # -- extrema ------------------------------------------------------------------------------------
 
 
