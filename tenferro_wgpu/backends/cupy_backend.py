@@ -20,6 +20,7 @@ from ..tensor import ShapeDtype, Tensor
 from . import array_indexing_kernels as indexing
 from .array_backend import ArrayBackend
 from .array_kernels import BoundKernel, bind_kernels
+from .cupy_elementwise_kernels import KERNELS as ELEMENTWISE
 from .memory_limit import checked_memory_limit
 
 __all__ = ["CudaBackend", "cuda_devices"]
@@ -216,6 +217,7 @@ def _scatter_add(
 
 #: CUDA has no atomics for some of these, and none that keep an order.
 _OVERRIDES = {
+    **ELEMENTWISE,
     "scatter_add": _scatter_add,
     **{
         name: indexing.without_atomics(name)

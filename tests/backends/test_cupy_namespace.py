@@ -22,9 +22,16 @@ from tenferro_wgpu.backends import (
     array_kernels,
     array_ordering_kernels,
     cupy_backend,
+    cupy_elementwise_kernels,
 )
 
-MODULES = (array_kernels, array_indexing_kernels, array_ordering_kernels, cupy_backend)
+MODULES = (
+    array_kernels,
+    array_indexing_kernels,
+    array_ordering_kernels,
+    cupy_backend,
+    cupy_elementwise_kernels,
+)
 #: What a namespace is called in those modules.
 NAMESPACES = {"xp", "cupy", "self._cupy"}
 

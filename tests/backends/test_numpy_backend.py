@@ -76,7 +76,7 @@ def test_binary_on_strided_operands(backend: CpuBackend, name: str, dtype: np.dt
 def test_analytic_on_strided_operands(backend: CpuBackend, name: str, dtype: np.dtype) -> None:
     for x, host in strided_views(backend, values(dtype)):
         with np.errstate(all="ignore"):
-            expected = getattr(np, UFUNCS[name])(host)
+            expected = getattr(np, name)(host)
         found = run(backend, name, x, shape=host.shape, dtype=dtype)
         np.testing.assert_allclose(found, expected, rtol=8 * np.finfo(dtype).eps)
 

@@ -241,7 +241,7 @@ def test_reports(machine: Machine) -> None:
     gpu, software, cuda, cpu = found
     assert gpu.chosen and gpu.name == "Big GPU" and gpu.driver == "Vulkan 1.0"
     assert gpu.dtypes["float64"] == "native" and software.dtypes["float64"] == "software"
-    assert gpu.dtypes["float32"] == "native" and gpu.dtypes["int64"] == "software"
+    assert gpu.dtypes["float32"] == "native" and gpu.dtypes["int64"] == "native"
     assert gpu.limits["max_storage_buffers_per_shader_stage"] == 8
     assert gpu.features == ("shader-f64", "shader-int64")
     assert software.reason == "a software adapter is used only by name"
