@@ -6,7 +6,6 @@ Counts are exact however numbers collide, and sums of weights do not depend on t
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,9 @@ from . import elementwise as arithmetic
 from .calling import cast_to, is_scalar, lift, promote, to_inexact
 from .compaction import COUNT_PLACES
 from .gathering import SCATTER_ADD
+from .indexing import host_array
 from .joining import concatenate
-from .ordering import searchsorted
+from .ordering import searchsorted, whole
 from .permuting import SEARCH_SORTED
 from .reading import Reading, run
 from .reduction import max as largest
@@ -86,7 +86,10 @@ def bincount(
         raise DTypeError("bincount", f"integers are counted, got {value.dtype}", (value.dtype,))
     if value.ndim != 1:
         raise ShapeError("bincount", f"a vector is needed, got {value.shape}", (value.shape,))
-    least = operator.index(minlength if length is None else length)
+    if length is None:
+        least = whole("bincount", "minlength", minlength)
+    else:
+        least = whole("bincount", "length", length)
     if least < 0:
         raise ArgumentError("bincount", f"a length cannot be negative, got {least}")
     added = _weights("bincount", value, weights)
@@ -112,15 +115,18 @@ def _length(places: Value) -> Reading[int]:
 def _edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
     """The ascending edges of bins, in the dtype of `x`."""
     if isinstance(bins, Value) or not is_scalar(bins):
-        edges = bins if isinstance(bins, Value) else x.interpreter.array(np.asarray(bins))
+        edges = bins if isinstance(bins, Value) else x.interpreter.array(_host_edges(op, bins))
         if edges.ndim != 1:
             raise ShapeError(op, f"edges are a vector, got shape {edges.shape}", (edges.shape,))
         return cast_to(edges, x.dtype)
-    count = operator.index(bins)
+    count = whole(op, "bins", bins)
     if count < 1:
         raise ArgumentError(op, f"there is at least one bin, got {count}")
     if limits is not None:
-        low, high = (float(limit) for limit in limits)
+        try:
+            low, high = (float(limit) for limit in limits)
+        except (TypeError, ValueError):
+            raise DTypeError(op, f"a range is a pair of numbers, got {limits!r}") from None
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise ArgumentError(op, f"a range is two finite ascending numbers, got {limits!r}")
     elif x.size == 0:
@@ -130,6 +136,13 @@ def _edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
     if low == high:
         low, high = low - 0.5, high + 0.5
     return x.interpreter.array(np.linspace(low, high, count + 1).astype(x.dtype))
+
+
+def _host_edges(op: str, bins: Any) -> np.ndarray[Any, Any]:
+    array = host_array(op, bins)
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(op, f"edges are real numbers, got {array.dtype}", (array.dtype,))
+    return array
 
 
 def _edges_of_values(x: Value, count: int) -> Value:

@@ -60,6 +60,14 @@ def _axis_of(op: str, x: Any, axis: Any) -> tuple[Value, int]:
     return value, normalize_axis(op, axis, value.ndim)
 
 
+def whole(op: str, name: str, value: Any) -> int:
+    """An argument that must be an integer; raises DTypeError."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise DTypeError(op, f"{name} must be an integer, got {value!r}") from None
+
+
 def row_order(matrix: Value, descending: bool = False) -> Any:
     """The stable order of each row of a matrix, as int64."""
     if matrix.shape[1] <= 1 or matrix.size == 0:
@@ -142,10 +150,7 @@ def topk(
     """
     del sorted
     value, place = _axis_of("topk", x, axis)
-    try:
-        count = operator.index(k)
-    except TypeError:
-        raise DTypeError("topk", f"k must be an integer, got {k!r}") from None
+    count = whole("topk", "k", k)
     extent = value.shape[place]
     if not 0 <= count <= extent:
         raise ArgumentError("topk", f"k={count} of {extent} elements along axis {place}")
@@ -181,7 +186,7 @@ def searchsorted(
     >>> tw.searchsorted(x, 2.0, side="right").item()
     3
     """
-    if side not in ("left", "right"):
+    if not isinstance(side, str) or side not in ("left", "right"):
         raise ArgumentError("searchsorted", f'side must be "left" or "right", got {side!r}')
     known, wanted = promote("searchsorted", (x, values))
     if sorter is not None:

@@ -119,11 +119,14 @@ def _between(low: Value, high: Value, fraction: Any) -> Any:
 def _quantile(
     op: str, x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool
 ) -> Any:  # fmt: skip
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ArgumentError(op, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if isinstance(q, Value) or not (is_scalar(q) or isinstance(q, (list, tuple, np.ndarray))):
         raise DTypeError(op, f"q is a number, a list or an ndarray of numbers, got {type(q)}")
-    fractions = np.asarray(q, np.float64) / scale
+    try:
+        fractions = np.asarray(q, np.float64) / scale
+    except (TypeError, ValueError):
+        raise DTypeError(op, f"q consists of real numbers, got {q!r}") from None
     if not np.all((fractions >= 0) & (fractions <= 1)):
         raise ArgumentError(op, f"q must lie between 0 and {scale:g}, got {q!r}")
     groups = _Groups(op, x, axis, keepdims)

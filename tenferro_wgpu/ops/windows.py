@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from . import joining, structural, views
 from .calling import cast_to, lift, normalize_axis, promote
 from .gathering import GATHER
 from .indexing import check_mode, coordinates, ordered_axes, prepared_indices, start_indices
+from .ordering import whole
 from .primitive import Primitive
 from .scattering import SCATTERS
 from .value import Value, apply, constant_like
@@ -73,18 +73,17 @@ def _starts(op: str, x: Value, starts: Any) -> Value | tuple[int, ...]:
         if starts.size != x.ndim:
             raise ShapeError(op, f"{starts.size} starts for a tensor of {x.ndim} axes", (x.shape,))
         return cast_to(views.reshaped(starts, (starts.size,)), int64)
-    items = [starts] if not isinstance(starts, (list, tuple, np.ndarray)) else list(starts)
+    if isinstance(starts, np.ndarray):
+        starts = starts.tolist()
+    items = list(starts) if isinstance(starts, (list, tuple)) else [starts]
     if len(items) != x.ndim:
         raise ShapeError(op, f"{len(items)} starts for a tensor of {x.ndim} axes", (x.shape,))
     if not any(isinstance(item, Value) for item in items):
-        try:
-            return tuple(operator.index(item) for item in items)
-        except TypeError:
-            raise DTypeError(op, f"starts are integers, got {starts!r}") from None
+        return tuple(whole(op, "a start", item) for item in items)
     found = []
     for item in items:
         if not isinstance(item, Value):
-            found.append(constant_like(x, operator.index(item), shape=(), dtype=int64))
+            found.append(constant_like(x, whole(op, "a start", item), shape=(), dtype=int64))
         elif item.dtype.kind not in "iu" or item.size != 1:
             raise DTypeError(op, f"a start is an integer, got {item.dtype} of shape {item.shape}")
         else:
@@ -231,7 +230,7 @@ def scatter(
     >>> tw.scatter(x, [[0], [1]], updates, axes=(0,)).tolist()
     [1.0, 10.0, 20.0, 0.0]
     """
-    if combine not in SCATTERS:
+    if not isinstance(combine, str) or combine not in SCATTERS:
         raise ArgumentError(
             "scatter", f"combine must be one of {', '.join(SCATTERS)}, got {combine!r}"
         )

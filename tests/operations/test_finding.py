@@ -18,15 +18,8 @@ DTYPES = [dtype.name for dtype in SUPPORTED]
 
 @pytest.fixture
 def on(rt):
-    """Puts an array on the adapter, which may lack its dtype."""
-
-    def put(array):
-        array = np.asarray(array)
-        if array.dtype.name not in rt.backend.capabilities().dtypes:
-            pytest.skip(f"no {array.dtype} here")
-        return rt.constant_from(array)
-
-    return put
+    """Puts an array on the adapter."""
+    return lambda array: rt.constant_from(np.asarray(array))
 
 
 def same(got, want):

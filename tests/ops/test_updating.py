@@ -7,6 +7,8 @@ import pytest
 
 import tenferro_wgpu as tw
 from tenferro_wgpu import errors
+from tenferro_wgpu.dtypes import SUPPORTED
+from tenferro_wgpu.testing.ordering import random_order
 
 KEYS = {
     "integer": 1,
@@ -248,3 +250,33 @@ def test_errors(rt):
     with pytest.raises(TypeError, match="at"):
         x[0] = 1.0
     assert tw.sum(x).item() == 0.0
+
+
+@pytest.mark.parametrize("dtype", [dtype.name for dtype in SUPPORTED])
+def test_every_dtype(rt, dtype):
+    host = random_order(dtype, 24).reshape(4, 6)
+    small = (np.arange(24).reshape(4, 6) % 7).astype(dtype)
+    mask = np.arange(24).reshape(4, 6) % 3 == 0
+    x, y = rt.constant_from(host), rt.constant_from(small)
+    keys = (mask, [3, 0, 3], (slice(None), [5, 5]), ([0, 0, 1], [2, 2, 2]), slice(1, 3))
+    for key in keys:
+        np.testing.assert_array_equal(x[key].numpy(), host[key])
+        values = small[::-1, ::-1][key]
+        new = rt.constant_from(values)
+        for change in ("set", *CHANGES):
+            kind = np.dtype(dtype).kind
+            if kind in {"add": "b", "multiply": "b", "min": "c", "max": "c"}.get(change, ""):
+                with pytest.raises(errors.DTypeError):
+                    getattr(y.at[key], change)(new)
+                continue
+            source, tensor = (host, x) if change in ("set", "min", "max") else (small, y)
+            want = source.copy()
+            if change == "set":
+                want[key] = values
+            else:
+                CHANGES[change].at(want, key, values)
+            np.testing.assert_array_equal(getattr(tensor.at[key], change)(new).numpy(), want)
+    outside = rt.constant_from(np.array([0, 9]))
+    fill = np.array(np.nan if kind in "fc" else 0).astype(dtype)
+    found = tw.take(x, outside, axis=0, mode="fill").numpy()
+    np.testing.assert_array_equal(found[1], np.full(6, fill))

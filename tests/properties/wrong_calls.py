@@ -234,6 +234,22 @@ _add_method("mT", lambda x: x.mT, _tensor)
 _add_method("getitem of anything", lambda x, key: x[key], _tensor, odd_value)
 _add_method("getitem of two", lambda x, a, b: x[a, b], _tensor, odd_value, odd_value)
 _add("pad of anything", lambda x, width: tw.pad(x, width), _tensor, odd_value)
+_add_method("at of anything", lambda x, key, v: x.at[key].set(v), _tensor, odd_value, _some_scalar)
+_add_method("at of two", lambda x, a, b, v: x.at[a, b].min(v), _tensor, odd_value, odd_value,
+            _some_scalar)  # fmt: skip
+_add_method("at of a mask", lambda x, m, v: x.at[m].add(v), _tensor, _tensor, _some_scalar)
+_add("sort of anything", tw.sort, _tensor, odd_value)
+_add("topk of anything", lambda x, k: tuple(tw.topk(x, k)), _tensor, odd_value)
+_add("quantile of anything", tw.quantile, _tensor, odd_value)
+_add("unique of anything", lambda x: tuple(tw.unique_all(x)), _tensor)
+_add("bincount of anything", lambda x, w: tw.bincount(x, w, length=4), _tensor, _some_scalar)
+_add("digitize of anything", lambda x, e: tw.digitize(x, tw.sort(e)), _tensor, _tensor)
+_add("histogram of anything", lambda x, b: tw.histogram(x, b)[0], _tensor, _count)
+_add("window of anything", tw.dynamic_slice, _tensor, odd_value, _shape)
+_add("put of a tensor", lambda x, i, v: tw.put_along_axis(x, i, v, axis=0), _tensor, _tensor,
+     _some_scalar)  # fmt: skip
+_add("scatter of a tensor", lambda x, i, v, c: tw.scatter(x, i, v, axes=(0,), combine=c),
+     *[_tensor] * 3, lambda s: s.choice(("set", "add", "multiply", "min", "")))  # fmt: skip
 _add("take of a tensor", lambda x, i, mode: tw.take(x, i, axis=0, mode=mode), _tensor, _tensor,
      lambda s: s.choice(("raise", "clip", "wrap", "fill")))  # fmt: skip
 _add("scatter_add of a tensor", lambda x, i, mode: tw.scatter_add(x, i, 1, mode=mode), _tensor,
