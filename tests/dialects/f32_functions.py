@@ -34,6 +34,18 @@ def plane(
     yield "slim", (x.astype(dtype), thin.astype(dtype))
 
 
+def exponents(
+    random: np.random.Generator, count: int, dtype: Any
+) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+    """Yield operands of logaddexp whose result is at least 2^-7: nearer to 0 its terms cancel."""
+    x, y = random.uniform(-100, 100, (2, count)).astype(dtype)
+    near = (x + random.uniform(-20, 20, count)).astype(dtype)
+    narrow = random.uniform(-2, 1, (2, count)).astype(dtype)
+    for name, first, second in (("wide", x, y), ("near", x, near), ("narrow", *narrow)):
+        far = np.abs(np.logaddexp(first.astype(np.float64), second)) > 2.0**-7
+        yield name, (first[far], second[far])
+
+
 FUNCTIONS = (
     _row("exp2", ((-150, 128), (-2, 2), (-1e-3, 1e-3))),
     _row("log2", ((0, 10), (0.5, 2), (0.99, 1.01))),
@@ -51,4 +63,5 @@ FUNCTIONS = (
     _row("atanh", ((-1, 1), (-0.5, 0.5), (0.99, 1))),
     _pair("atan2", plane),
     _pair("hypot", plane),
+    _pair("logaddexp", exponents),
 )
