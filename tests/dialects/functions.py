@@ -36,6 +36,7 @@ class Function:
         dialects: where these domains are measured.
         domains: more of them.
         all_bits: whether operands of random bits are a domain too.
+        positive: whether "all bits" is of positive numbers only.
         absolute: in units of the dtype's epsilon, an error that counts as none: near zeros of a
             function that are not representable.
     """
@@ -49,6 +50,7 @@ class Function:
     domains: Domains | None = None
     all_bits: bool = True
     absolute: float = 0.0
+    positive: bool = False
 
 
 def _sigmoid(x: np.ndarray) -> Any:

@@ -57,8 +57,8 @@ _NEGATIVE = ((-5, 0), (-40, 0))
 FUNCTIONS: tuple[Function, ...] = (
     Function("erf", _short(mpmath.erf), None, ((-3, 3), (-1, 1), (-7, 7))),
     Function("erfc", _error_complement, None, ((-3, 3), (0, 10), (0.4, 1.1))),
-    Function("lgamma", _log_gamma, None, ((0, 3), (0.5, 2.5), (2, 12), (10, 1000))),
+    Function("lgamma", _log_gamma, None, ((0, 3), (0.5, 2.5), (2, 12), (10, 1000)), positive=True),
     Function("lgamma", _log_gamma, None, _NEGATIVE, domains=_small_numbers, absolute=4),
-    Function("digamma", _digamma, None, ((0, 3), (1, 2), (2, 12), (10, 1e5))),
+    Function("digamma", _digamma, None, ((0, 3), (1, 2), (2, 12), (10, 1e5)), positive=True),
     Function("digamma", _digamma, None, _NEGATIVE, domains=_small_numbers, absolute=8),
 )
