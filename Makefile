@@ -19,7 +19,7 @@ PYTEST ?=
 WORKERS ?= 2
 
 .PHONY: demo test lint unit wheel-check docs clean help \
-	bench bench-peers bench-targets bench-scaling bench-table
+	bench bench-peers bench-targets bench-scaling bench-table coverage-page
 
 help:
 	@echo "make demo    restore a photograph on the best device here (options: DEMO=\"--steps 50\")"
@@ -30,6 +30,7 @@ help:
 	@echo "     bench-targets  every target of this library's speed: ours, the reference, met or not"
 	@echo "     bench-scaling  time against size and op count: writes docs/scaling.md and its plot"
 	@echo "     bench-table    measures with the peers; writes the README's table and its plot"
+	@echo "make coverage-page  runs every function on every dtype and adapter: writes docs/coverage.md"
 	@echo "make docs    the documentation site, in docs/_build/html"
 	@echo "make clean   removes .venv and everything built"
 
@@ -73,6 +74,10 @@ bench-scaling: $(VENV)/.with-bench
 bench-table: $(VENV)/.with-bench
 	bash scripts/ensure_vulkan.sh
 	$(PYTHON_IN_VENV) -m benchmarks table $(PEERS_OPTION) $(BENCH)
+
+coverage-page: $(VENV)/.with-test
+	bash scripts/ensure_vulkan.sh
+	$(PYTHON_IN_VENV) scripts/coverage_page.py
 
 docs: $(VENV)/.with-docs
 	$(PYTHON_IN_VENV) -m sphinx -W -b html docs docs/_build/html
