@@ -5,6 +5,7 @@ Used by the tests and by `check_backend`; it knows public functions only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,9 @@ def floor_quotient(x: Array, y: Array) -> Array:
     return result
 
 
-def _nearest(x: Array) -> Array:
-    result: Array = np.rint(x) if x.dtype.kind == "f" else x
-    return result
+def _of_floats(theirs: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """NumPy's function of floats; integers as they are, which older NumPys turn to floats."""
+    return lambda x: theirs(x) if x.dtype.kind == "f" else x
 
 
 UNARY = {
@@ -64,10 +65,10 @@ UNARY = {
     "square": Case(tw.square, np.square, NUMBERS),
     "square, complex": Case(tw.square, lambda x: x * x, COMPLEX, **_NORMWISE),
     "reciprocal": Case(tw.reciprocal, lambda x: 1 / x, FLOATS),
-    "floor": Case(tw.floor, np.floor, ALL),
-    "ceil": Case(tw.ceil, np.ceil, ALL),
-    "trunc": Case(tw.trunc, np.trunc, ALL),
-    "round": Case(tw.round, _nearest, ALL),
+    "floor": Case(tw.floor, _of_floats(np.floor), ALL),
+    "ceil": Case(tw.ceil, _of_floats(np.ceil), ALL),
+    "trunc": Case(tw.trunc, _of_floats(np.trunc), ALL),
+    "round": Case(tw.round, _of_floats(np.rint), ALL),
     "isnan": Case(tw.isnan, np.isnan, EVERY),
     "isinf": Case(tw.isinf, np.isinf, EVERY),
     "isfinite": Case(tw.isfinite, np.isfinite, EVERY),

@@ -1,4 +1,7 @@
-"""The shared case tables in a page: every operation, dtype and some layouts against NumPy there.
+"""The shared case tables in a page: every operation, most dtypes and some layouts against NumPy.
+
+A page compiles slowly on a software GPU: of two dtypes that share a dialect's code one is tried,
+and layouts with a few operations.
 
 Two things that WebGPU and NumPy leave open differ in a page: its GPU flushes subnormal float32
 values to zero, and NumPy for WebAssembly takes either zero as the larger of -0.0 and 0.0.
@@ -7,7 +10,7 @@ values to zero, and NumPy for WebAssembly takes either zero as the larger of -0.
 from __future__ import annotations
 
 import pytest
-from cases.operations import BINARY, REDUCTIONS, UNARY
+from cases.operations import BINARY, REDUCTIONS, UNARY, Case
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +19,7 @@ import os
 os.environ['TENFERRO_BACKEND'] = 'webgpu'
 import numpy as np
 import tenferro_wgpu as tw
-from cases.operations import BINARY, REDUCTIONS, UNARY, assert_close, reference
+from cases.operations import BINARY, REDUCTIONS, UNARY, assert_close, operands, reference
 from cases.values import LAYOUTS, matrix, pairs, random, vector
 
 await tw.init_async()
@@ -24,6 +27,9 @@ rt = tw.default_runtime()
 failures = []
 
 def without_subnormals(array):
+    if array.dtype == np.complex64:
+        parts = np.stack([array.real, array.imag], -1)
+        return without_subnormals(parts).view(np.complex64)[..., 0]
     if array.dtype != np.float32:
         return array
     # The smallest normal number too: a product may be flushed before it is rounded up to it.
@@ -41,19 +47,38 @@ def widened(case, array):
 
 def compare(case, arrays, views=LAYOUTS['contiguous'], what='', **options):
     on_host, on_device = views
-    arrays = [without_subnormals(array) for array in arrays]
-    if case.ours in (tw.maximum, tw.minimum, tw.max, tw.min):
+    arrays = [without_subnormals(array) for array in operands(case, *arrays)]
+    if case.ours in (tw.maximum, tw.minimum, tw.max, tw.min, tw.fmax, tw.fmin):
         arrays = [without_negative_zero(array) for array in arrays]
+    if case.ours in (tw.bitwise_left_shift, tw.bitwise_right_shift):
+        # NumPy for WebAssembly looks at 32 bits of a count.
+        arrays[1] = np.minimum(arrays[1], 99)
+    if case.ours is tw.acosh:
+        # Its own knows no NaN below 1, nor what C says of infinite complex numbers.
+        arrays = [np.where(np.isfinite(x) & (x.real >= 1), x, 2).astype(x.dtype) for x in arrays]
     tensors = [on_device(rt.constant_from(array)) for array in arrays]
     got = case.ours(*tensors, **options).numpy()
     want = reference(case, *[on_host(widened(case, array)) for array in arrays], **options)
     try:
-        assert_close(without_subnormals(got), without_subnormals(want), case.ulps, what)
+        assert_close(
+            without_subnormals(got), without_subnormals(want), case.ulps, what,
+            any_zero=case.any_zero, absolute=case.absolute,
+        )
     except AssertionError as error:
         failures.append(str(error)[:400])
 """
 
 LAYOUTS_TRIED = "[LAYOUTS[name] for name in ('transposed', 'reversed', 'repeated')]"
+#: One of each family of dialects; software float64 takes seconds to compile.
+DTYPES = ("float32", "float16", "int8", "int32", "uint16", "uint64", "bool", "complex64")
+IN_FLOAT64 = {"negative", "exp", "floor", "isnan", "add", "divide", "remainder", "equal"}
+WITH_LAYOUTS = {"negative", "logical_not", "add", "equal"}
+
+
+def dtypes(name: str, case: Case) -> tuple[str, ...]:
+    """The dtypes of a row that the page tries."""
+    also = ("float64", "complex128") if name in IN_FLOAT64 else ()
+    return tuple(dtype for dtype in (*DTYPES, *also) if dtype in case.dtypes)
 
 
 def test_the_page_computes_on_webgpu(py):
@@ -67,9 +92,9 @@ def test_the_page_computes_on_webgpu(py):
 def test_unary(py, name):
     failures = py(f"""{SETUP}
 case = UNARY[{name!r}]
-for dtype in case.dtypes:
+for dtype in {dtypes(name, UNARY[name])}:
     compare(case, [vector(dtype)], what=dtype)
-    for views in {LAYOUTS_TRIED}:
+    for views in {LAYOUTS_TRIED if name in WITH_LAYOUTS else ()}:
         compare(case, [matrix(dtype)], views, what=dtype)
 failures""")
     assert failures == []
@@ -79,9 +104,9 @@ failures""")
 def test_binary(py, name):
     failures = py(f"""{SETUP}
 case = BINARY[{name!r}]
-for dtype in case.dtypes:
+for dtype in {dtypes(name, BINARY[name])}:
     compare(case, pairs(dtype), what=dtype)
-    for views in {LAYOUTS_TRIED}:
+    for views in {LAYOUTS_TRIED if name in WITH_LAYOUTS else ()}:
         compare(case, [matrix(dtype, 3), matrix(dtype, 4)], views, what=dtype)
 failures""")
     assert failures == []
