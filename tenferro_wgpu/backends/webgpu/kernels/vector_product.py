@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.expressions import Expression, primitive_expression
@@ -34,7 +35,8 @@ def is_vector_product(
     if launcher.dialect(x.dtype).name not in DIALECTS:
         return False
     matrix = x if x.size >= y.size else y
-    if matrix.size > matrix.buffer_size:
+    axes = zip(matrix.shape, matrix.layout.strides, strict=True)
+    if prod([extent for extent, stride in axes if stride]) > matrix.buffer_size:
         return False  # overlapping windows: elements are read again and again, out of caches
     size = contiguous_layout(spec.shape).size
     batch = params["batch"][0]
