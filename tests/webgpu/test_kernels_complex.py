@@ -166,8 +166,8 @@ TILES = [
 
 
 @pytest.mark.parametrize(("dtype", "tile"), TILES, ids=str)
-def test_products_in_every_scheme(device, dtype, tile):
-    x, y = numbers(dtype, 2, 19, 21), numbers(dtype, 2, 21, 17, seed=1)
+def test_products_of_few_rows_in_every_scheme(device, dtype, tile):
+    x, y = numbers(dtype, 2, 7, 21), numbers(dtype, 2, 21, 17, seed=1)
     table = tile_table(device.backend._launcher)
     forced, table.forced = table.forced, tile
     device.clear_caches()
@@ -176,6 +176,44 @@ def test_products_in_every_scheme(device, dtype, tile):
     finally:
         table.forced = forced
         device.clear_caches()
+
+
+#: (layout of x, layout of y) from arrays of shapes (3, 24, 40) and (3, 40, 36).
+OPERANDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "plain": (lambda x: x, lambda y: y),
+    "columns": (lambda x: x[:, :, ::2], lambda y: y[:, 1::2, ::-1]),
+    "one matrix": (lambda x: x[0], lambda y: y[1, :, 3:]),
+    "broadcast": (lambda x: x[:, 1:], lambda y: y[2]),
+    "broadcast left": (lambda x: x[1], lambda y: y),
+}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", OPERANDS)
+def test_products_of_many_rows_are_real_products(device, dtype, name):
+    left, right = OPERANDS[name]
+    x, y = numbers(dtype, 3, 24, 40), numbers(dtype, 3, 40, 36, seed=1)
+    got = left(device.constant_from(x)) @ right(device.constant_from(y))
+    assert_near(got * (1 - 2j), (left(x) @ right(y)) * x.dtype.type(1 - 2j), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_with_transposes(device, dtype):
+    """Rows of x that lie across are copied; long sums are split."""
+    x, y = numbers(dtype, 24, 20), numbers(dtype, 24, 9, seed=1)
+    got = tw.conj(device.constant_from(x)).T @ device.constant_from(y)
+    assert_near(got, x.conj().T @ y, dtype)
+    long = numbers(dtype, 12, 3000)
+    assert_near(device.constant_from(long) @ device.constant_from(long).T, long @ long.T, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_infinities_in_products(device, dtype):
+    x, y = numbers(dtype, 9, 5), numbers(dtype, 5, 6, seed=1)
+    x[3, 2] = complex(np.inf, 1)
+    got = (device.constant_from(x) @ device.constant_from(y)).numpy()
+    assert np.isinf(got[3].real).all() and np.isinf(got[3].imag).all()
+    assert np.isfinite(np.delete(got, 3, axis=0)).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

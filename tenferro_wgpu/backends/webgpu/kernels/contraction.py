@@ -8,13 +8,19 @@ the table of tiles. Where the axes of an operand don't merge, that operand is co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Access
+from tenferro_wgpu.backends.webgpu.kernels.complex_product import (
+    TurnedRows,
+    as_real,
+    is_real_product,
+    turned_rows,
+)
 from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     ContractionPlan,
     Matrices,
@@ -79,12 +85,16 @@ class Epilogue:
 
 @dataclass(frozen=True)
 class ContractionLaunch:
-    """A plan made ready: everything of a dispatch but its buffers."""
+    """A plan made ready: everything of a dispatch but its buffers.
+
+    `turned` is a dispatch before it, whose result stands for y.
+    """
 
     plan: ContractionPlan
     pipeline: Pipeline
     params: bytes
     workgroups: tuple[int, int, int]
+    turned: TurnedRows | None = None
 
 
 @kernel("dot_general")
@@ -118,13 +128,30 @@ def launch_contraction(
             return launch_contraction(launcher, name, *work, outputs)
         check_counts(name, work.batches, work.m, work.n, work.k, result.size)
         own = launcher.dialect(x.dtype)
-        T = arithmetic_dialect(own)
-        found = prepare(launcher, planned(launcher, work, T), T, result=own)
+        if is_real_product(own, work):
+            real = as_real(work)
+            if real is None:
+                again = _with_rows(launcher, operands, params)
+                return launch_contraction(launcher, name, *again, outputs)
+            T = dialect(own.parts)
+            found = prepare(launcher, planned(launcher, real, T), T)
+            found = replace(found, turned=turned_rows(launcher, work, own))
+        else:
+            T = arithmetic_dialect(own)
+            found = prepare(launcher, planned(launcher, work, T), T, result=own)
         launcher.plans.store(key, found)
     splits = found.plan.splits
     partials = ShapeDtype((splits, *spec.shape), spec.dtype) if splits > 1 else spec
     product = launcher.empty(partials, name)
-    buffers = (launcher.buffer(x), launcher.buffer(y), product.handle)
+    right = launcher.buffer(y)
+    if found.turned is not None:
+        turned = found.turned
+        rows = launcher.empty_buffer(turned.nbytes, name)
+        launcher.queue.dispatch(
+            turned.pipeline, (right, rows), turned.params, turned.workgroups, name, (rows,)
+        )
+        right = rows
+    buffers = (launcher.buffer(x), right, product.handle)
     launcher.queue.dispatch(
         found.pipeline, buffers, found.params, found.workgroups, name, (product.handle,)
     )
@@ -152,6 +179,20 @@ def as_matrices(
         "batch": _replaced(batch, position, own_batch),
     }
     return ((moved, y) if position == 0 else (x, moved)), again
+
+
+def _with_rows(
+    launcher: Launcher, operands: tuple[Tensor, ...], params: Mapping[str, Any]
+) -> tuple[tuple[Tensor, ...], Mapping[str, Any]]:
+    """Operands, x copied so that its rows are runs of memory, and params."""
+    x, y = operands
+    contracting = in_memory_order(x.layout, params["contracting"])
+    moved, own_batch, own_depth = _in_matrix_order(launcher, x, contracting[0], params["batch"][0])
+    again = {
+        "contracting": (own_depth, contracting[1]),
+        "batch": (own_batch, params["batch"][1]),
+    }
+    return (moved, y), again
 
 
 def arithmetic_dialect(T: Dialect) -> Dialect:

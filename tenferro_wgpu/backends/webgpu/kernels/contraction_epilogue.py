@@ -12,6 +12,7 @@ from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression
+from tenferro_wgpu.backends.webgpu.kernels.complex_product import is_real_product
 from tenferro_wgpu.backends.webgpu.kernels.contraction import (
     MOST_UNROLLED,
     ContractionLaunch,
@@ -104,6 +105,8 @@ def launch_contraction_epilogue(
             (x, y), params = work
             return launch_contraction_epilogue(launcher, (x, y), params, expression, leaves, spec)
         check_counts("dot_general", work.batches, work.m, work.n, work.k, size)
+        if is_real_product(launcher.dialect(x.dtype), work):
+            raise _refused("a product of complex matrices is one of real ones")
         found = _prepare(launcher, work, (contracting, batch), x, expression, leaves, spec)
         launcher.plans.store(key, found)
     return _run(launcher, found, (x, y), leaves, spec)
