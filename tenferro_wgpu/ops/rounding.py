@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import DTypeError
 from . import choice
 from .calling import lift
-from .elementwise import add, divide, multiply, negative, subtract
+from .elementwise import abs, add, divide, imag, multiply, negative, real, subtract
 from .table import REAL_FLOATING, REAL_NUMBERS, binary, unary
 from .value import Value, constant_like
 
@@ -51,14 +51,15 @@ def round(x: Any, /, decimals: int = 0) -> Any:
 
     As in NumPy, a float is multiplied by a power of ten, rounded and divided again, so that
     halves that binary fractions only come near to may go either way.  Integers are exact; they
-    change only for negative `decimals`.  The derivative is 0 everywhere.
+    change only for negative `decimals`; complex numbers are rounded part by part.  The derivative
+    is 0 everywhere.
 
     Args:
-        x: a tensor of any shape: bools, integers or floats.
+        x: a tensor of any shape and dtype.
         decimals: places behind the point, or before it if negative.
 
     Raises:
-        DTypeError: for complex numbers, ndarrays and lists, or if `decimals` is no integer.
+        DTypeError: for ndarrays and lists, or if `decimals` is no integer.
 
     >>> import tenferro_wgpu as tw
     >>> tw.round(tw.asarray([0.5, 1.5, -2.5])).tolist()
@@ -68,14 +69,28 @@ def round(x: Any, /, decimals: int = 0) -> Any:
     """
     if not isinstance(decimals, (int, np.integer)):
         raise DTypeError("round", f"decimals is an integer, got {decimals!r}")
-    if decimals == 0:
-        return _nearest(x)
     value = lift("round", x)
+    if value.dtype.kind == "c":
+        return _rounded_parts(value, decimals)
+    if decimals == 0:
+        return _nearest(value)
     if value.dtype.kind in "biu":
         return value if decimals > 0 or value.dtype.kind == "b" else _rounded(value, -decimals)
     if decimals > 0:
         return divide(_nearest(multiply(value, 10.0**decimals)), 10.0**decimals)
     return multiply(_nearest(divide(value, 10.0**-decimals)), 10.0**-decimals)
+
+
+def _rounded_parts(z: Value, decimals: int) -> Any:
+    """Complex numbers with both parts rounded, by adding what each part lacks.
+
+    Adding finite steps leaves infinities in their own part, which products with 1j do not.
+    """
+    steps = []
+    for part in (real(z), imag(z)):
+        step = subtract(round(part, decimals), part)
+        steps.append(choice.where(choice.less(abs(step), np.inf), step, constant_like(step, 0)))
+    return add(z, add(steps[0], multiply(steps[1], 1j)))
 
 
 def _rounded(x: Value, zeros: int) -> Any:

@@ -69,6 +69,7 @@ UNARY = {
     "ceil": Case(tw.ceil, _of_floats(np.ceil), ALL),
     "trunc": Case(tw.trunc, _of_floats(np.trunc), ALL),
     "round": Case(tw.round, _of_floats(np.rint), ALL),
+    "round, complex": Case(tw.round, np.round, COMPLEX, ulps=1),
     "isnan": Case(tw.isnan, np.isnan, EVERY),
     "isinf": Case(tw.isinf, np.isinf, EVERY),
     "isfinite": Case(tw.isfinite, np.isfinite, EVERY),

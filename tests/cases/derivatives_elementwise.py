@@ -55,6 +55,7 @@ for _name in ("remainder", "fmod", "floor_divide"):
 CASES += [
     ("the square", tw.square, (X,)),
     ("round", tw.round, (Y,)),
+    ("round, complex", tw.round, (Z,)),
     ("tan", tw.tan, (ANGLES,)),
     ("acosh", tw.acosh, (ABOVE_ONE,)),
     ("divmod", lambda x, y: tw.multiply(*tw.divmod(x, y)), (X, DIVISORS)),
