@@ -97,3 +97,14 @@ def test_bias_and_activation_give_the_bits_of_single_steps(rt):
     for _ in range(3):
         got = tw.maximum(tw.conv(x, kernel, padding=1) + bias, 0.0)
         np.testing.assert_array_equal(got.numpy(), np.maximum(product + bias.numpy(), 0))
+
+
+def test_sums_that_are_split_over_invocations(rt):
+    """The derivative of a kernel sums over all places of all images."""
+    x, kernel = small("float32", (6, 2, 50, 40)), small("float32", (3, 2, 3, 3), 1)
+    cotangent = small("float32", (6, 3, 48, 38), 2)
+    weights = rt.variable_from(kernel)
+    tw.conv(rt.constant_from(x), weights).backward(gradient=rt.constant_from(cotangent))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(2, 3))
+    expected = np.einsum("nchwij,nohw->ocij", windows, cotangent)
+    np.testing.assert_array_equal(weights.grad.numpy(), expected)
