@@ -29,7 +29,7 @@ from tenferro_wgpu.backends.webgpu.fusion.products import make_product
 from tenferro_wgpu.backends.webgpu.fusion.programs import MOST_COST, Kind, Program, Token
 from tenferro_wgpu.backends.webgpu.fusion.running import MOST_PROGRAMS, Runner
 from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
-from tenferro_wgpu.backends.webgpu.kernels.convolution import convolve, launch_convolution
+from tenferro_wgpu.backends.webgpu.kernels.convolution import convolving, launch_convolution
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK, launch_elementwise, plan_map
 from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.reduction import launch_reduction
@@ -69,7 +69,7 @@ class Fuser(Runner):
             launch_elementwise: self.defer,
             launch_reduction: self.defer_reduction,
             launch_contraction: self.defer_product,
-            launch_convolution: self.resolving(self._convolve),
+            launch_convolution: self.resolving(convolving(self.defer_product)),
         }
         return {
             name: deferred.get(kernel) or self.resolving(kernel) for name, kernel in table.items()
@@ -158,17 +158,6 @@ class Fuser(Runner):
                 with suppress(DeviceOutOfMemoryError):  # its readers will try again
                     self._run_oldest_product()
         return (Tensor(spec.dtype, spec.layout, pending, launcher.backend, None, spec),)
-
-    def _convolve(
-        self,
-        launcher: Launcher,
-        name: str,
-        operands: tuple[Tensor, ...],
-        params: Mapping[str, Any],
-        outputs: tuple[ShapeDtype, ...],
-    ) -> tuple[Tensor, ...]:
-        """Pad at once, and let the product that a convolution is wait as others do."""
-        return (convolve(launcher, operands, params, outputs[0], self.defer_product),)
 
     # ----- recording
 

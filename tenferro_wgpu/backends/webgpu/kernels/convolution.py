@@ -23,7 +23,7 @@ from tenferro_wgpu.backends.webgpu.kernels.structural import launch_pad
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
-__all__ = ["convolve", "launch_convolution"]
+__all__ = ["convolve", "convolving", "launch_convolution"]
 
 #: Places of the result from which each image is a product of its own; with fewer, the columns of
 #: all images are those of one product, whose result is copied into order.
@@ -112,16 +112,23 @@ def plan_convolution(
     )  # fmt: skip
 
 
-@kernel("conv")
-def launch_convolution(
-    launcher: Launcher,
-    name: str,
-    operands: tuple[Tensor, ...],
-    params: Mapping[str, Any],
-    outputs: tuple[ShapeDtype, ...],
-) -> tuple[Tensor, ...]:
-    """Convolve an input with a kernel; see `tenferro_wgpu.ops.convolution`."""
-    return (convolve(launcher, operands, params, outputs[0], launch_contraction),)
+def convolving(contract: Kernel) -> Kernel:
+    """A launch function that pads at once and leaves the product to `contract`."""
+
+    def launch(
+        launcher: Launcher,
+        name: str,
+        operands: tuple[Tensor, ...],
+        params: Mapping[str, Any],
+        outputs: tuple[ShapeDtype, ...],
+    ) -> tuple[Tensor, ...]:
+        return (convolve(launcher, operands, params, outputs[0], contract),)
+
+    return launch
+
+
+#: Convolves an input with a kernel; see `tenferro_wgpu.ops.convolution`.
+launch_convolution = kernel("conv")(convolving(launch_contraction))
 
 
 def convolve(
