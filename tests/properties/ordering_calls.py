@@ -269,7 +269,9 @@ def _dynamic_update_slice(source: Source) -> Call:
     given = Operand(starts) if source.chance(50) else starts.tolist()
     return Call(
         "dynamic_update_slice",
-        lambda x, u, s: (tw.dynamic_update_slice(x, u, s), tw.dynamic_slice(x, s, u.shape)),
+        lambda x, u, s: (
+            tw.dynamic_update_slice(x, u, s), tw.dynamic_slice(x, s, getattr(u, "shape", ())),
+        ),
         reference, [operand, update, given],
     )  # fmt: skip
 
