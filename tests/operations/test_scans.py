@@ -49,12 +49,14 @@ def compare(case, got, x, **options):
 
 
 @pytest.mark.parametrize(("name", "dtype"), ROWS)
-def test_axes_and_layouts(rt, name, dtype):
+def test_axes_and_layouts(rt, adapter, name, dtype):
     case = SCANS[name]
     values = values_of(name, dtype, (3, 5, 4))
     x = rt.constant_from(values)
     for axis in (None, 0, 1, -1):
         compare(case, case.ours(x, axis=axis).numpy(), values, axis=axis)
+    if adapter == "swiftshader" and dtype == "complex128":
+        return  # each number of axes takes seconds to compile there
     values = values_of(name, dtype, (4, 6))
     x = rt.constant_from(values)
     for on_host, on_device in LAYOUTS.values():

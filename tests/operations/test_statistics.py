@@ -34,7 +34,9 @@ def test_axes(rt, adapter, name, dtype):
     case = TABLE[name]
     values = values_of(name, dtype, (3, 5, 4))
     x = rt.constant_from(values)
-    for axis in AXES:
+    # Software complex numbers take seconds to compile there, for each layout.
+    is_slow = adapter == "swiftshader" and dtype == "complex128"
+    for axis in AXES[:2] if is_slow else AXES:
         if axis == () and name == "average":
             continue  # NumPy divides by an array of ones of another shape
         for keepdims in (False, True):
