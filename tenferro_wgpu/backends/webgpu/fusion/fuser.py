@@ -189,8 +189,10 @@ class Fuser(Runner):
                     made = self._record_rows(handle.source, name, operands, output)
                     if made is not None:
                         return made
-                if handle.source.__class__ is Product and operand.layout == layout:
-                    handle = handle.source
+                source = handle.source
+                # Not where it was reshaped since: it is computed in its own shape.
+                if source.__class__ is Product and operand.layout == layout == source.spec.layout:
+                    handle = source
                 else:
                     self.resolve(operand)  # which may end this very group
                     handle = operand.handle
