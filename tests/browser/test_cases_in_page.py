@@ -124,3 +124,30 @@ for dtype in case.dtypes:
         compare(case, [values], what=f'{{dtype}} {{axis}}', axis=axis)
 failures""")
     assert failures == []
+
+
+def test_shapes_that_depend_on_values_are_awaited(py):
+    failures = py(f"""{SETUP}
+from tenferro_wgpu.testing.ordering import orderings
+for dtype in ('float32', 'float64', 'int64', 'int32', 'bool'):
+    host = orderings(dtype, 257)
+    x = rt.constant_from(host)
+    mask = x != 0
+    chosen = await tw.getitem_async(x, mask)
+    places = await tw.nonzero_async(mask)
+    distinct = await tw.unique_async(x, equal_nan=True)
+    doubled = await x.at[mask].set_async(chosen)
+    pairs = [
+        (tw.sort(x), np.sort(host, kind='stable')),
+        (tw.argsort(x), np.argsort(host, kind='stable').astype(np.int64)),
+        (chosen, host[host != 0]),
+        (places[1], np.nonzero(host)[1].astype(np.int64)),
+        (distinct, np.unique(host)),
+        (doubled, host),
+    ]
+    for number, (got, want) in enumerate(pairs):
+        got = await got.numpy_async()
+        if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=dtype[0] == 'f'):
+            failures.append(f'{{dtype}} {{number}}')
+failures""")
+    assert failures == []
