@@ -51,7 +51,9 @@ def test_layouts(rt, adapter, table, name, dtype, layout):
     check(adapter, case, got, *[on_host(array) for array in arrays])
 
 
-@pytest.mark.parametrize(("name", "dtype"), BINARY_ROWS)
+@pytest.mark.parametrize(
+    ("name", "dtype"), [row for row in BINARY_ROWS if row[0] in ("add", "less", "logical_and")]
+)
 def test_binary_broadcasts(rt, adapter, name, dtype):
     case = BINARY[name]
     arrays = operands(case, matrix(dtype, 3)[:, :1], matrix(dtype, 4)[1])
