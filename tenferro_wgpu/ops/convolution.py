@@ -12,10 +12,11 @@ from typing import Any
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
-from .calling import promote
+from .calling import cast_to, promote
 from .elementwise import conj
 from .primitive import Primitive
 from .rearranging import integers
+from .reduction_operands import widened
 from .table import NUMERIC
 from .value import Value, apply
 
@@ -237,10 +238,15 @@ def conv(
             low, high = _same(extents, windows, steps)
     else:
         low, high = _pairs("conv", padding, spatial)
-    return apply(
-        CONV, first, second, strides=steps, low=low, high=high, x_dilation=spread,
+    return _convolved(
+        first, second, strides=steps, low=low, high=high, x_dilation=spread,
         kernel_dilation=apart, groups=_groups("conv", groups),
     )  # fmt: skip
+
+
+def _convolved(x: Value, kernel: Value, **params: Any) -> Any:
+    """The convolution; float16 is accumulated in float32 and rounded once."""
+    return cast_to(apply(CONV, widened(x), widened(kernel), **params), x.dtype)
 
 
 def _same(extents: Shape, windows: Shape, strides: Shape) -> tuple[Shape, Shape]:
@@ -300,7 +306,7 @@ def conv_transpose(
         low, high = _pairs(op, padding, spatial)
     before = tuple(k - 1 - a for k, a in zip(windows, low, strict=True))
     after = tuple(k - 1 - b + m for k, b, m in zip(windows, high, more, strict=True))
-    return apply(
-        CONV, first, _exchanged(second, count), strides=(1,) * spatial, low=before, high=after,
+    return _convolved(
+        first, _exchanged(second, count), strides=(1,) * spatial, low=before, high=after,
         x_dilation=steps, kernel_dilation=apart, groups=count,
     )  # fmt: skip

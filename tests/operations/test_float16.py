@@ -44,6 +44,7 @@ def test_sums_and_products_are_accumulated_in_float32(rt):
     assert ones.mean().item() == 1.0
     assert (ones.T @ ones).numpy().tolist() == [[5000.0] * 3] * 3
     assert tw.vecdot(ones, ones, axis=0).dtype == HALF
+    assert tw.conv(ones.T[None], ones.T[None]).numpy().tolist() == [[[15000.0]]]
     large = rt.constant_from(np.full(9, 60000, HALF))
     assert large.mean().item() == 60000.0 and np.isinf(large.sum().item())
     # 1 + 2^-11 rounds to 1 in float16, so that a running product would stay at 1.
