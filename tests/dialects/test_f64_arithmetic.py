@@ -169,6 +169,21 @@ def test_hide_keeps_rounding_steps(f64: str) -> None:
     assert_same(total, 0.0 * b, b.view(np.uint64))
 
 
+def test_hide_keeps_the_order_of_sums(f64: str) -> None:
+    """llvmpipe turns a + (b c + d e) into (a + b c) + d e, and b c + d c into (b + d) c."""
+    operands = np.random.default_rng(5).uniform(0, 1, (4, COUNT))
+    a, b, c, d = operands
+    view = f"{{{{ {f64}.%s }}}}"
+    hide, add, mul = (view % name for name in ("hide", "add", "mul"))
+    inputs = (f64,) * 4
+    products = f"{hide}({add}({mul}(b, c), {mul}(d, a)))"
+    got = evaluate(f"{add}(a, {products})", *operands, result=f64, inputs=inputs)
+    assert_same(got, a + (b * c + d * a), a.view(np.uint64))
+    common = f"{add}({hide}({mul}(b, c)), {hide}({mul}(d, c)))"
+    got = evaluate(common, *operands, result=f64, inputs=inputs)
+    assert_same(got, b * c + d * c, b.view(np.uint64))
+
+
 def cast(source: str, target: str, array: np.ndarray) -> np.ndarray:
     """Cast an array between two dialects."""
     call = f"{{{{ {source}.cast_to('{target}') }}}}(a)"
