@@ -21,6 +21,7 @@ from tenferro_wgpu.backends import (
     array_indexing_kernels,
     array_kernels,
     array_ordering_kernels,
+    array_scan_kernels,
     cupy_backend,
     cupy_elementwise_kernels,
 )
@@ -29,6 +30,7 @@ MODULES = (
     array_kernels,
     array_indexing_kernels,
     array_ordering_kernels,
+    array_scan_kernels,
     cupy_backend,
     cupy_elementwise_kernels,
 )
@@ -146,14 +148,14 @@ def test_cupy_has_the_universal_functions(cupy: Any) -> None:
 
 
 def test_cupy_arrays_have_the_methods(cupy: Any) -> None:
-    for module in (array_kernels, array_indexing_kernels):
+    for module in (array_kernels, array_indexing_kernels, array_scan_kernels):
         used = array_method_uses(source_of(module))
         assert {name for name in used if not hasattr(cupy.ndarray, name)} == set()
         assert "astype" in used or "transpose" in used
 
 
 def test_numpy_has_everything_the_shared_kernels_use() -> None:
-    for module in (array_kernels, array_indexing_kernels):
+    for module in (array_kernels, array_indexing_kernels, array_scan_kernels):
         found = uses(source_of(module))
         assert len(found) > 5
         assert missing(np, source_of(module)) == []
