@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import float16, float32
 from ..errors import DTypeError
 from . import choice
-from .calling import lift
+from .calling import cast_to, lift
 from .elementwise import abs, add, divide, imag, multiply, negative, real, subtract
 from .table import REAL_FLOATING, REAL_NUMBERS, binary, unary
 from .value import Value, constant_like
@@ -50,9 +51,9 @@ def round(x: Any, /, decimals: int = 0) -> Any:
     """Round to `decimals` decimal places; halves go to the even neighbour.
 
     As in NumPy, a float is multiplied by a power of ten, rounded and divided again, so that
-    halves that binary fractions only come near to may go either way.  Integers are exact; they
-    change only for negative `decimals`; complex numbers are rounded part by part.  The derivative
-    is 0 everywhere.
+    halves that binary fractions only come near to may go either way; float16 goes through float32.
+    Integers are exact and change only for negative `decimals`; complex numbers are rounded part by
+    part.  The derivative is 0 everywhere.
 
     Args:
         x: a tensor of any shape and dtype.
@@ -76,9 +77,24 @@ def round(x: Any, /, decimals: int = 0) -> Any:
         return _nearest(value)
     if value.dtype.kind in "biu":
         return value if decimals > 0 or value.dtype.kind == "b" else _rounded(value, -decimals)
+    return _at_place(value, int(decimals))
+
+
+#: Powers of ten that float32 and float64 hold.
+_MOST_PLACES = {4: 38, 8: 308}
+
+
+def _at_place(x: Value, decimals: int) -> Any:
+    """Floats rounded at a place other than that of ones; float16 in float32, which holds more."""
+    if x.dtype is float16:
+        return cast_to(_at_place(cast_to(x, float32), decimals), float16)
+    most = _MOST_PLACES[x.dtype.itemsize]
+    if decimals > most:
+        return x  # only subnormal numbers have digits there
     if decimals > 0:
-        return divide(_nearest(multiply(value, 10.0**decimals)), 10.0**decimals)
-    return multiply(_nearest(divide(value, 10.0**-decimals)), 10.0**-decimals)
+        return divide(_nearest(multiply(x, 10.0**decimals)), 10.0**decimals)
+    unit = 10.0 ** min(-decimals, most)
+    return multiply(_nearest(divide(x, unit)), unit)
 
 
 def _rounded_parts(z: Value, decimals: int) -> Any:

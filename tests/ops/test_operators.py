@@ -113,6 +113,19 @@ def test_rounding_by_python(rt):
     same(math.trunc(x), np.trunc(host))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_rounding_at_any_place_gives_no_nan(rt, dtype):
+    host = np.array([1.5, -0.126, 1000.5, 3.25e4, 0.0, np.inf], dtype)
+    x = rt.constant_from(host)
+    for decimals in (2, 3):
+        expected = np.round(host.astype(np.float64), decimals).astype(dtype)
+        np.testing.assert_allclose(tw.round(x, decimals).numpy(), expected, rtol=1e-7)
+    for decimals in (6, 50, 400):
+        np.testing.assert_allclose(tw.round(x, decimals).numpy(), host, rtol=1e-7)
+    assert tw.round(x[:-1], -400).tolist() == [0.0] * 5
+    assert tw.round(x, -4).tolist()[3:] == [30000.0, 0.0, np.inf]
+
+
 @pytest.mark.parametrize("decimals", [-3, -2, -1, 0, 1])
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint64"])
 def test_integers_round_to_tens(rt, dtype, decimals):
