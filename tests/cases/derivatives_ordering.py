@@ -53,12 +53,14 @@ case("mask, set by a scalar", lambda x: x.at[MASK].set(2.0) * x, X)
 case("mask, set", lambda x, v: x.at[x > 0.1].set(v[: int(np.sum(X > 0.1))] ** 2), X, _spread(12))
 case("mask, multiply", lambda x, v: x.at[MASK].multiply(v), X, _spread(4, salt=7))
 for _name in ("set", "add", "multiply", "min", "max"):
-    case(f"at, {_name}", lambda x, v, _n=_name: getattr(x.at[1:, ::2], _n)(v), X, C[:2])
-    case(f"at, {_name} rows", lambda x, v, _n=_name: getattr(x.at[ROWS], _n)(v * v), X, U)
     case(
         f"at, {_name} elements",
         lambda x, v, _n=_name: getattr(x.at[[0, 1, 0], [3, 3, 3]], _n)(v) ** 2, X, C,
     )  # fmt: skip
+for _name in ("set", "multiply", "max"):
+    case(f"at, {_name}", lambda x, v, _n=_name: getattr(x.at[1:, ::2], _n)(v), X, C[:2])
+    case(f"at, {_name} rows", lambda x, v, _n=_name: getattr(x.at[ROWS], _n)(v * v), X, U)
+for _name in ("set", "min"):
     case(
         f"at, {_name} beside slices",
         lambda x, v, _n=_name: getattr(x.at[1, :, [0, 2, 0]], _n)(v), CUBE, _spread(3, 3, salt=8),
