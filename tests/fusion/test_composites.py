@@ -73,6 +73,42 @@ def test_kernels_of_columns(adapter):
             assert found == kernels, f"{name}: {found} kernels"
 
 
+#: Views of a square matrix: loads of four elements, four loads, and one of all.
+VIEWS = {
+    "contiguous": lambda x: x,
+    "transposed": lambda x: x.T,
+    "odd": lambda x: x[:, 1:-2],
+    "every other": lambda x: x[::2, ::2],
+    "backwards": lambda x: x[::-1, ::-1],
+    "a column": lambda x: tw.broadcast_to(x[:, :1], x.shape),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("adapter", SOFTWARE)
+def test_costly_functions_keep_their_bits(adapter, dtype):
+    """A kernel computes neighbours of them in a loop, by one copy of the code."""
+
+    def programs(x, y):
+        for axis in (0, 1, None):
+            yield tw.sum(tw.pow(x, y), axis=axis)
+        power = tw.pow(x, y)
+        yield power - tw.max(power, axis=1, keepdims=True)
+
+    array = np.random.default_rng(8).random((68, 68)).astype(dtype)
+    with runtime_of(adapter, True) as fused, runtime_of(adapter, False) as plain:
+        fused.backend.fuser.patience = 0
+        for name, view in VIEWS.items():
+            if dtype == "float64" and name not in ("contiguous", "every other"):
+                continue
+            results = []
+            for runtime in (fused, plain):
+                x = runtime.constant_from(array)
+                results.append([each.numpy() for each in programs(view(x), x[: len(view(x)), :1])])
+            for got, expected in zip(*results, strict=True):
+                np.testing.assert_array_equal(got, expected, err_msg=name)
+
+
 @pytest.mark.parametrize("adapter", SOFTWARE)
 def test_new_numbers_compile_nothing(adapter):
     """Exponents, corrections and eps are data."""
