@@ -131,6 +131,7 @@ from .ops.structural import (
     transpose,
 )
 from .ops.trigonometry import *
+from .ops.truth import *
 from .ops.uniqueness import *
 from .ops.windows import *
 from .tensor import ShapeDtype, Tensor
@@ -312,6 +313,7 @@ __all__ += ops.rounding.__all__
 __all__ += ops.scanning.__all__
 __all__ += ops.statistics.__all__
 __all__ += ops.trigonometry.__all__
+__all__ += ops.truth.__all__
 __all__ += ops.histograms.__all__
 __all__ += ops.quantiles.__all__
 __all__ += ops.uniqueness.__all__

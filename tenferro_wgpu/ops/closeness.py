@@ -8,7 +8,7 @@ from ..dtypes import bool_, float64
 from . import choice, elementwise
 from .calling import cast_to, promote
 from .floats import isfinite, isnan
-from .reduction import all
+from .truth import all
 from .value import constant_like
 
 __all__ = ["allclose", "array_equal", "isclose"]

@@ -45,6 +45,7 @@ from . import (
     statistics,
     structural,
     trigonometry,
+    truth,
     uniqueness,
 )
 
@@ -141,12 +142,12 @@ _CLOSE = "rtol atol equal_nan"
 _LIKE = "dtype order subok shape"
 
 FUNCTIONS: dict[str, Counterpart] = {
-    "all": Counterpart(reduction.all, 1, "a axis out keepdims where"),
+    "all": Counterpart(truth.all, 1, "a axis out keepdims where"),
     "allclose": Counterpart(closeness.allclose, 2, f"a b {_CLOSE}"),
     "amax": Counterpart(reduction.max, 1, _EXTREMUM),
     "amin": Counterpart(reduction.min, 1, _EXTREMUM),
     "argsort": Counterpart(ordering.argsort, 1, "a axis kind=stable order stable"),
-    "any": Counterpart(reduction.any, 1, "a axis out keepdims where"),
+    "any": Counterpart(truth.any, 1, "a axis out keepdims where"),
     "argmax": Counterpart(reduction.argmax, 1, "a axis out keepdims"),
     "argmin": Counterpart(reduction.argmin, 1, "a axis out keepdims"),
     "array_split": Counterpart(rearranging.array_split, 2, "ary indices_or_sections axis"),
@@ -165,7 +166,7 @@ FUNCTIONS: dict[str, Counterpart] = {
     "clip": Counterpart(choice.clip, 1, "a a_min=min a_max=max out min max"),
     "column_stack": Counterpart(stacking.column_stack, 1, "tup"),
     "concatenate": Counterpart(joining.concatenate, 1, _JOINING),
-    "count_nonzero": Counterpart(reduction.count_nonzero, 1, "a axis keepdims"),
+    "count_nonzero": Counterpart(truth.count_nonzero, 1, "a axis keepdims"),
     "cov": Counterpart(statistics.cov, 1, "m y rowvar bias ddof fweights aweights dtype"),
     "convolve": Counterpart(signals.convolve, 2, "a v mode"),
     "correlate": Counterpart(signals.correlate, 2, "a v mode"),

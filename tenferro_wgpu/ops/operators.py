@@ -46,6 +46,7 @@ from . import (
     statistics,
     structural,
     trigonometry,
+    truth,
     uniqueness,
     windows,
 )
@@ -243,6 +244,7 @@ class Operators(NumpyProtocols, Value):
 #: Modules all of whose functions are methods.
 _REDUCING = (
     reduction,
+    truth,
     norms,
     statistics,
     scanning,

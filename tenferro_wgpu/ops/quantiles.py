@@ -19,8 +19,8 @@ from .calling import cast_to, is_scalar, lift, normalize_axes, to_inexact
 from .floats import isnan
 from .indexing import take, take_along_axis
 from .ordering import sorted_rows
-from .reduction import count_nonzero
 from .rounding import floor_divide
+from .truth import count_nonzero
 from .value import Value, constant_like
 
 __all__ = ["median", "nanmedian", "percentile", "quantile"]

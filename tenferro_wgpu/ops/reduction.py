@@ -1,4 +1,4 @@
-"""Sums, products, extrema, truth and positions over any set of axes.
+"""Sums, products, extrema and positions over any set of axes.
 
 What users call; the primitives and their rules are in `reduction_rules`, what is built from
 several reductions in `statistics`.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dtypes import as_dtype, bool_, float16, int32, int64
+from ..dtypes import as_dtype, float16
 from ..errors import ArgumentError
 from . import choice, views
 from . import elementwise as arithmetic
@@ -33,14 +33,11 @@ from .reduction_rules import (
     REDUCE_PROD,
     REDUCE_SUM,
 )
-from .value import Value, apply, constant_like
+from .value import apply, constant_like
 
 __all__ = [
-    "all",
-    "any",
     "argmax",
     "argmin",
-    "count_nonzero",
     "max",
     "mean",
     "min",
@@ -107,24 +104,6 @@ def _position(op: str, primitive: Primitive, x: Any, axis: Any, keepdims: bool) 
     place = normalize_axis(op, axis, value.ndim)
     out = apply(primitive, value, axis=place)
     return with_kept_axes(out, value.shape, (place,)) if keepdims else out
-
-
-def _truth(op: str, x: Any) -> Value:
-    value = lift(op, x)
-    return value if value.dtype is bool_ else choice.not_equal(value, 0)
-
-
-def _quantified(
-    op: str, primitive: Primitive, empty: bool, x: Any, axis: Any, keepdims: bool
-) -> Any:
-    value = _truth(op, x)
-    axes = normalize_axes(op, axis, value.ndim)
-    if not count_along(value, axes):
-        shape = tuple(n for at, n in enumerate(value.shape) if at not in axes)
-        out = constant_like(value, empty, shape=shape)
-        return with_kept_axes(out, value.shape, axes) if keepdims else out
-    # As integers, which a kernel reduces together with what made them.
-    return choice.not_equal(reduced(primitive, cast_to(value, int32), axes, keepdims), 0)
 
 
 # -- public functions ---------------------------------------------------------------------------
@@ -265,53 +244,6 @@ def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fal
     axes = normalize_axes("mean", axis, value.ndim)
     total = reduced(REDUCE_SUM, value, axes, keepdims)
     return cast_to(arithmetic.divide(total, float(count_along(value, axes))), result)
-
-
-def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Whether any element along the given axes is not 0, as bools; False of nothing.
-
-    Takes every dtype; NaN is not 0.
-
-    Raises:
-        AxisError: if an axis does not exist, or is named twice.
-        DTypeError: for ndarrays and lists.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.any(tw.asarray([[0.0, 2.0], [0.0, 0.0]]), axis=1).tolist()
-    [True, False]
-    """
-    return _quantified("any", REDUCE_MAX, False, x, axis, keepdims)
-
-
-def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """Whether every element along the given axes is not 0, as bools; True of nothing.
-
-    Takes every dtype; NaN is not 0.
-
-    Raises:
-        AxisError: if an axis does not exist, or is named twice.
-        DTypeError: for ndarrays and lists.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.all(tw.asarray([[1, 2], [0, 3]]), axis=1).tolist()
-    [True, False]
-    """
-    return _quantified("all", REDUCE_MIN, True, x, axis, keepdims)
-
-
-def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """How many elements along the given axes are not 0, as int64.
-
-    Raises:
-        AxisError: if an axis does not exist, or is named twice.
-        DTypeError: for ndarrays and lists.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.count_nonzero(tw.asarray([[0, 2, 3], [0, 0, 5]]), axis=1).tolist()
-    [2, 1]
-    """
-    value = cast_to(_truth("count_nonzero", x), int64)
-    return reduced(REDUCE_SUM, value, normalize_axes("count_nonzero", axis, value.ndim), keepdims)
 
 
 def sum_of_squares(

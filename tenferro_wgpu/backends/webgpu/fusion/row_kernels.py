@@ -12,6 +12,7 @@ from tenferro_wgpu.backends.webgpu.fusion.row_passes import (
     shared_arrays,
 )
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows, RowStructure
+from tenferro_wgpu.backends.webgpu.kernels.element_costs import is_dear
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MapLaunch
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, accesses, workgroup_count
 from tenferro_wgpu.backends.webgpu.kernels.reduction import (
@@ -19,7 +20,6 @@ from tenferro_wgpu.backends.webgpu.kernels.reduction import (
     GROUP,
     GROUPED_BLOCK,
     adds_groups,
-    is_dear,
 )
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 

@@ -16,12 +16,11 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
-from tenferro_wgpu.backends.webgpu.expressions import (
-    COMPARISONS,
-    LOGICAL,
-    Expression,
-    Step,
-    primitive_expression,
+from tenferro_wgpu.backends.webgpu.expressions import Expression, primitive_expression
+from tenferro_wgpu.backends.webgpu.kernels.element_costs import (
+    is_cheap,
+    is_dear,
+    may_be_contracted,
 )
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import (
     MAX_RANK,
@@ -64,20 +63,6 @@ COMBINERS = {
     "reduce_min": "min",
 }
 _IDENTITIES = {"reduce_sum": 0, "reduce_prod": 1}
-#: Dialects whose products a compiler may round together with a following sum, and operations
-#: after which there is nothing to round.
-_CONTRACTED = frozenset({"f32", "f64n", "c64", "c128n"})
-_EXACT = frozenset({"copy", "conj", "real", "neg", "abs", "sign", "select", "maximum", "minimum"})
-#: Operations of which a kernel may hold many copies.
-_CHEAP = _EXACT | {"add", "sub", "mul", "div", "sqrt"}
-#: Operations of which a kernel may hold some copies.
-_MODEST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "rsqrt", "sin", "cos", "sigmoid"})
-#: What takes no part in the time that compiling takes.
-_PLAIN = _CHEAP | COMPARISONS | LOGICAL | {"cast", "clip", "imag", "is_nan"}
-#: From this weight of operations on, elements are computed in a loop, by one copy of the code.
-#: Compilers take more than proportionally long for many copies: for one `pow` in four copies
-#: SwiftShader took minutes, in one 0.2 s.
-_DEAR = 4
 
 
 def value_dialect(launcher: Launcher, dtype: np.dtype[Any], name: str) -> Dialect:
@@ -303,28 +288,6 @@ def _prepare(
     return tuple(launches)
 
 
-def _is_exact(step: Step) -> bool:
-    """Whether a step does not round; the modulus and the sign of complex numbers are computed."""
-    return step.operation in _EXACT and not (
-        step.operation in ("abs", "sign") and dialect(step.dialect).parts
-    )
-
-
-def _is_cheap(prologue: Expression) -> bool:
-    """Whether many copies of an expression still compile fast."""
-    return len(prologue.steps) <= 4 and all(step.operation in _CHEAP for step in prologue.steps)
-
-
-def is_dear(elements: Expression) -> bool:
-    """Whether there should be one copy of an expression's code in a kernel, in a loop."""
-    weight = 0
-    for step in elements.steps:
-        if step.operation not in _PLAIN:
-            modest = step.operation in _MODEST and dialect(step.dialect).words == 1
-            weight += 1 if modest else _DEAR
-    return weight >= _DEAR
-
-
 def _prepare_step(
     launcher: Launcher,
     name: str,
@@ -342,7 +305,7 @@ def _prepare_step(
     names = [*prologue.operands, *(epilogue.operands[1:] if epilogue else ())]
     found = plan_addressing(
         step, shape, axes, layouts, epilogue_layouts, order, backwards,
-        vectors=WIDE if launcher.is_cpu and _is_cheap(prologue) else 1,
+        vectors=WIDE if launcher.is_cpu and is_cheap(prologue) else 1,
         wide_leaves=frozenset(i for i, each in enumerate(names) if dialect(each).words > 1),
         constant_words=[dialect(each).constant_words for each in names],
     )  # fmt: skip
@@ -383,9 +346,7 @@ def _prepare_step(
         "element": prologue.outputs[0],
         "element_dialect": dialect(element),
         # Longer expressions hide each step themselves.
-        "hidden": T.name in _CONTRACTED
-        and len(prologue.steps) == 1
-        and not _is_exact(prologue.steps[0]),
+        "hidden": may_be_contracted(prologue, T.name),
         "epilogue_statements": epilogue.statements() if epilogue else None,
         "total_dialect": dialect(epilogue.operands[0]) if epilogue else T,
         "result": epilogue.outputs[0] if epilogue else 0,
