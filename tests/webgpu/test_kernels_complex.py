@@ -257,3 +257,16 @@ def test_new_scalars_make_no_pipelines(device):
     for k in range(5):
         (x * complex(k, 2) + complex(-k, k)).numpy()
     assert built() == before
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_warm_programs_compile_nothing(device, dtype):
+    def loss(z: Any, w: Any) -> Any:
+        return tw.sum(tw.abs(tw.conj(z) @ w * (1 + 2j) - w) ** 2)
+
+    tw.warmup(loss, ((9, 9), dtype), ((9, 9), dtype), grad=True, device=device)
+    before = device.stats()["backend"]["pipelines"]["built"]
+    z, w = (device.variable_from(numbers(dtype, 9, 9, seed=seed)) for seed in (1, 2))
+    loss(z, w).backward()
+    assert z.grad.numpy().dtype == w.grad.numpy().dtype == dtype
+    assert device.stats()["backend"]["pipelines"]["built"] == before
