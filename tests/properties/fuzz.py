@@ -30,6 +30,7 @@ if __name__ == "__main__":
 
 from cases.operations import assert_close
 from properties import (
+    elementwise_calls,
     index_calls,
     ordering_calls,
     product_calls,
@@ -45,7 +46,14 @@ import tenferro_wgpu as tw
 from tenferro_wgpu.errors import TenferroError, UnsupportedOperationError
 
 #: Imported for the makers they register.
-MAKERS = (index_calls, ordering_calls, product_calls, reduction_calls, structural_calls)
+MAKERS = (
+    elementwise_calls,
+    index_calls,
+    ordering_calls,
+    product_calls,
+    reduction_calls,
+    structural_calls,
+)
 
 ALLOWED = (TenferroError, TypeError, ValueError, IndexError, OverflowError, MemoryError)
 #: What every backend has; others may be missing on an adapter.

@@ -9,6 +9,7 @@ import pytest
 from cases.operations import assert_close
 from hypothesis import HealthCheck, Phase, given, settings, strategies
 from properties import (
+    elementwise_calls,
     index_calls,
     ordering_calls,
     product_calls,
@@ -19,7 +20,14 @@ from properties.calls import CALLS, Call
 from properties.sources import DrawnSource
 
 #: Imported for the makers they register.
-MAKERS = (index_calls, ordering_calls, product_calls, reduction_calls, structural_calls)
+MAKERS = (
+    elementwise_calls,
+    index_calls,
+    ordering_calls,
+    product_calls,
+    reduction_calls,
+    structural_calls,
+)
 
 #: Software GPUs build a pipeline for most examples of a new dtype, which takes a while.
 EXAMPLES = {"numpy": 100, "lavapipe": 40, "swiftshader": 16}
