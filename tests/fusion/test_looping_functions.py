@@ -39,3 +39,26 @@ def test_sums_of_integer_powers_are_whole() -> None:
         exponents = runtime.constant_from(np.full((ROWS, 1), 2**30, np.int32))
         rows = tw.sum(bases**exponents, axis=1)
         np.testing.assert_array_equal(rows.numpy(), np.full(ROWS, 4000))
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "number"),
+    [
+        (tw.digamma, np.float32, 7.25),
+        (tw.lgamma, np.float32, 7.25),
+        (lambda x: tw.polygamma(1, x), np.float32, 7.25),
+        (tw.erf, np.float64, 0.5),
+    ],
+    ids=["digamma", "lgamma", "polygamma", "erf"],
+)
+def test_rows_less_their_sums_of_special_functions(function, dtype, number) -> None:
+    """A program whose elements and rows would be one kernel, walking each row twice."""
+    row = np.full((1, 9000), number, dtype)
+    with tw.EagerRuntime("cpu") as runtime:
+        value = function(runtime.constant_from(np.array(number, dtype))).item()
+    with runtime_of("lavapipe", True) as runtime:
+        runtime.backend.fuser.patience = 0
+        x = runtime.constant_from(row) + runtime.constant_from(np.zeros((1100, 1), dtype))
+        y = function(x)
+        found = (y - tw.sum(y, axis=1, keepdims=True)).numpy()
+    np.testing.assert_allclose(found, np.full_like(found, value * (1 - row.size)), rtol=1e-5)

@@ -23,6 +23,7 @@ from tenferro_wgpu.backends.webgpu.expressions import (
     LOOPING_COMPLEX,
     LOOPING_FLOATS,
     LOOPING_INTEGERS,
+    LOOPING_WIDE_FLOATS,
     TRANSCENDENTAL,
 )
 from tenferro_wgpu.layout import Layout, contiguous_layout
@@ -94,8 +95,10 @@ class Operation:
     @property
     def loops(self) -> bool:
         """Whether the step itself is a loop, which no loop of a kernel may hold."""
+        taken = self.taken[-1]
         by_kind = {"i": LOOPING_INTEGERS, "u": LOOPING_INTEGERS, "c": LOOPING_COMPLEX}
-        return self.name in by_kind.get(self.taken[-1][0], LOOPING_FLOATS)
+        floats = LOOPING_WIDE_FLOATS if taken.startswith("f64") else LOOPING_FLOATS
+        return self.name in by_kind.get(taken[0], floats)
 
 
 class Program:
