@@ -13,9 +13,13 @@ import numpy as np
 
 from ..dtypes import int64
 from ..errors import ArgumentError, AxisError, DTypeError, ShapeError
-from . import indexing, joining, structural, views
-from .calling import lift, normalize_axes, normalize_axis
+from . import choice, indexing, joining, structural, views
+from .calling import cast_to, lift, normalize_axes, normalize_axis
 from .creation import on_host
+from .ordering import searchsorted
+from .reading import Reading, run
+from .reduction import min as smallest
+from .scanning_rules import running_sum
 from .value import Value, apply
 
 __all__ = [
@@ -97,14 +101,15 @@ def _rolled(x: Value, shift: int, axis: int) -> Any:
 def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
     """Repeat every element in place, along an axis or of the flattened tensor.
 
-    `repeats` is one count or a count for each element of the axis; counts may be a tensor, which
-    is read, as the shape of the result depends on it.
+    `repeats` is one count or a count for each element of the axis.  Of counts in a tensor the
+    sum is read from the device, as the shape of the result depends on it.
 
     Raises:
         ShapeError: if the number of counts is not that of the axis.
         ArgumentError: for a negative count.
         AxisError: if the axis does not exist.
         DTypeError: for counts that are no integers.
+        SyncUnavailableError: for counts in a tensor where nothing can wait.
 
     >>> import tenferro_wgpu as tw
     >>> tw.repeat(tw.asarray([1, 2, 3]), 2).tolist()
@@ -116,10 +121,10 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
     if axis is None:
         value, axis = structural.ravel(value), 0
     place = normalize_axis("repeat", axis, value.ndim)
-    host = repeats.numpy() if hasattr(repeats, "numpy") else repeats
-    counts = integers(
-        "repeat", "counts", host.reshape(-1) if isinstance(host, np.ndarray) else host
-    )
+    if isinstance(repeats, Value):
+        return run(_repeated_by(value, repeats, place), "repeat", "repeat(x, [counts, ...])")
+    flat = repeats.reshape(-1) if isinstance(repeats, np.ndarray) else repeats
+    counts = integers("repeat", "counts", flat)
     if any(count < 0 for count in counts):
         raise ArgumentError("repeat", f"counts must not be negative, got {repeats!r}")
     extent = value.shape[place]
@@ -129,12 +134,37 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Any:
         repeated = apply(views.BROADCAST_IN_DIM, value, shape=spread, axes=kept)
         shape = (*value.shape[:place], extent * counts[0], *value.shape[place + 1 :])
         return views.reshaped(repeated, shape)
-    if len(counts) != extent:
-        raise ShapeError(
-            "repeat", f"{len(counts)} counts for {extent} elements of axis {place}", (value.shape,)
-        )
+    _check_counts(len(counts), value, place)
     places = on_host("repeat", sum(counts), int64, lambda: np.repeat(np.arange(extent), counts))
     return indexing.take(value, places, axis=place)
+
+
+def _check_counts(count: int, x: Value, axis: int) -> None:
+    if count != x.shape[axis]:
+        raise ShapeError(
+            "repeat", f"{count} counts for {x.shape[axis]} elements of axis {axis}", (x.shape,)
+        )
+
+
+def _repeated_by(x: Value, repeats: Value, axis: int) -> Reading[Any]:
+    """Elements repeated by counts on the device: each place of the result searches its element."""
+    if repeats.dtype.kind not in "iu":
+        raise DTypeError("repeat", f"counts are integers, got {repeats.dtype}", (repeats.dtype,))
+    if repeats.size != 1:
+        _check_counts(repeats.size, x, axis)
+    extent = x.shape[axis]
+    if not extent:
+        return x
+    given = views.reshaped(cast_to(repeats, int64), (repeats.size,))
+    counts = structural.broadcast_to(given, (extent,))
+    ends = running_sum(counts, 0)
+    total = views.reshaped(part(ends, 0, extent - 1, extent), ())
+    length = yield choice.where(choice.less(smallest(counts), 0), -1, total)
+    if length < 0:
+        raise ArgumentError("repeat", "counts must not be negative, got a tensor with one")
+    numbers = x.interpreter.array(on_host("repeat", length, int64, lambda: np.arange(length)))
+    places = searchsorted(ends, numbers, side="right")
+    return indexing.take(x, places, axis=axis, mode="clip")
 
 
 def tile(x: Any, repetitions: Any, /) -> Any:

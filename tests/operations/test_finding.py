@@ -260,3 +260,18 @@ def test_isin_never_finds_nan(rt):
         False, False, True,
     ]  # fmt: skip
     assert tw.isin(2, rt.constant_from(np.array([1, 2]))).item() is True
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
+def test_repeat_by_counts_on_the_device(on, dtype):
+    host = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+    x = on(host)
+    for counts, axis in (([2, 0, 3], 0), ([1, 2, 0, 3], 1), ([2], 1), (2, None), ([0, 0, 0], 0)):
+        got = tw.repeat(x, on(np.array(counts, dtype)), axis=axis)
+        same(got, np.repeat(host, counts, axis))
+    same(tw.repeat(x[:0], on(np.array([2], dtype)), axis=0), host[:0])
+    for counts, error in (([1, -1, 2], errors.ArgumentError), ([1, 2], errors.ShapeError)):
+        with pytest.raises(error, match="counts"):
+            tw.repeat(x, on(np.array(counts, np.int64)), axis=0)
+    with pytest.raises(errors.DTypeError, match="counts"):
+        tw.repeat(x, on(np.ones(3, np.float32)), axis=0)
