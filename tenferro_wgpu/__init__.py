@@ -154,7 +154,24 @@ def __getattr__(name: str) -> Any:
         from .backends.webgpu.backend import WebGpuBackend
 
         return WebGpuBackend
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+
+
+def __dir__() -> list[str]:
+    # What a program may use, for completion: neither submodules nor this file's own imports.
+    return sorted([*__all__, "__version__", "__doc__", "__file__", "__name__", "__path__"])
+
+
+#: What to write in place of names that people try first.
+_ELSEWHERE = {
+    "array": "use asarray(...), or runtime.constant_from(...)",
+    "grad": "call loss.backward() and read x.grad",
+    "random": "make random numbers with NumPy and runtime.constant_from(...)",
+    "linalg": "linear algebra beyond products is not there; use NumPy's on x.numpy()",
+    "fft": "Fourier transforms are not there; use NumPy's on x.numpy()",
+    "einsum": "use matmul, tensordot or dot_general",
+}
 
 
 __all__ = [

@@ -67,16 +67,15 @@ def as_dtype(dtype: Any, op: str = "dtype") -> np.dtype[Any]:
     try:
         found = np.dtype(dtype)
     except TypeError as error:
-        raise DTypeError(op, f"{dtype!r} does not name a data type") from error
+        raise DTypeError(op, f"{dtype!r} does not name a data type; {_choices()}") from error
     canonical = _CANONICAL.get(found.newbyteorder("="))
     if canonical is None:
-        raise DTypeError(
-            op,
-            f"{found} is not a supported data type; use one of "
-            + ", ".join(known.name for known in SUPPORTED),
-            (found,),
-        )
+        raise DTypeError(op, f"{found} is not a supported data type; {_choices()}", (found,))
     return canonical
+
+
+def _choices() -> str:
+    return "use one of " + ", ".join(known.name for known in SUPPORTED)
 
 
 def is_inexact(dtype: np.dtype[Any]) -> bool:

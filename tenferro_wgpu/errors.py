@@ -130,7 +130,7 @@ class LossyConversionError(TenferroError, TypeError):
 
 
 #: Operations that can allow an index out of bounds.
-_WITH_MODE = frozenset({"gather", "scatter_add", "scatter_add_slices", "take", "take_along_axis"})
+_WITH_MODE = frozenset({"scatter_add", "scatter_add_slices", "take", "take_along_axis"})
 
 
 class IndexOutOfBoundsError(TenferroError, IndexError):
@@ -147,6 +147,10 @@ class IndexOutOfBoundsError(TenferroError, IndexError):
         where = "" if axis is None else f" on axis {axis}"
         bound = "its axis" if size is None else f"an axis of size {size}"
         hint = '; use mode="clip", "wrap" or "fill" to allow it' if op in _WITH_MODE else ""
+        if op == "bincount":
+            hint = "; numbers are counted from 0 up"
+        elif op == "gather":  # also what x[i] comes to, which has no mode
+            hint = '; take(x, i, mode="clip"), "wrap" or "fill" allows it'
         super().__init__(f"{op}: {found} is out of bounds for {bound}{where}{hint}")
 
 

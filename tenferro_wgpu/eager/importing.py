@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["host_array", "import_array"]
 
+_ELEMENTS = "its elements must be numbers or bools"
+
 
 def import_array(runtime: EagerRuntime, op: str, a: Any, dtype: Any, copy: bool | None) -> Tensor:
     """The concrete tensor for anything `variable_from` and `constant_from` take."""
@@ -100,7 +102,9 @@ def host_array(
         worst = max(array.flat, key=abs)  # integers past 64 bits reach NumPy as objects
         raise RangeError(op, worst, int64 if target is None else target)
     if array.dtype.kind not in "biufc":
-        raise DTypeError(op, f"cannot make a tensor of {type(a).__name__} with dtype {array.dtype}")
+        raise DTypeError(
+            op, f"cannot make a tensor of {type(a).__name__} with dtype {array.dtype}; {_ELEMENTS}"
+        )
     if target is None:
         target = as_dtype(array.dtype, op)
     elif array.dtype.kind == "c" and target.kind not in "bc":
@@ -131,7 +135,7 @@ def _default_for(
     if array.dtype.kind == "c":
         return default_complex(default_float)
     if array.dtype.kind not in "biu":
-        raise DTypeError(op, f"cannot make a tensor of {type(a).__name__}")
+        raise DTypeError(op, f"cannot make a tensor of {type(a).__name__}; {_ELEMENTS}")
     return array.dtype if array.dtype.kind == "b" else int64
 
 

@@ -201,9 +201,10 @@ def conv(
 ) -> Any:  # fmt: skip
     """Convolution of images with kernels, over one, two or three spatial axes.
 
-    `x` has shape (batch, channels, *spatial), `kernel` (outputs, channels / groups, *window), the
-    result (batch, outputs, *places).  Every output is the sum over channels and window of
-    products, the window not reversed.  Dtypes promote.
+    `x` has shape ``(batch, channels, *spatial)``, `kernel`
+    ``(outputs, channels / groups, *window)``, the result ``(batch, outputs, *places)``.  Every
+    output is the sum over channels and window of products, the window not reversed.  Dtypes
+    promote.
 
     Args:
         x, kernel: tensors of integers, floats or complex numbers.
@@ -263,9 +264,9 @@ def conv_transpose(
 ) -> Any:  # fmt: skip
     """The transpose of `conv`: what its derivative makes of a cotangent `x`, as PyTorch has it.
 
-    `x` has shape (batch, channels, *spatial), `kernel` (channels, outputs / groups, *window): the
-    kernel of the convolution that is transposed, of which `strides`, `padding` and
-    `kernel_dilation` are.  Every axis has ``(n - 1) * stride + window - before - after`` places,
+    `x` has shape ``(batch, channels, *spatial)``, `kernel`
+    ``(channels, outputs / groups, *window)``: the kernel of the convolution that is transposed, of
+    which `strides`, `padding` and `kernel_dilation` are.  Every axis has ``(n - 1) * stride + window - before - after`` places,
     the window dilated, and `output_padding` more at its end; with "SAME" ``n * stride``.
 
     Raises:

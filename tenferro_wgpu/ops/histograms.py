@@ -104,11 +104,12 @@ def bincount(
 
 
 def _length(places: Value) -> Reading[int]:
-    """One more than the largest number, or an error for a negative one."""
+    """One more than the largest number, or an error that names the least, if negative."""
     count = arithmetic.add(largest(places), 1)
-    found = yield choice.where(choice.less(smallest(places), 0), -1, count)
+    least = smallest(places)
+    found = yield choice.where(choice.less(least, 0), least, count)
     if found < 0:
-        raise IndexOutOfBoundsError("bincount", axis=0)
+        raise IndexOutOfBoundsError("bincount", index=found)
     return found
 
 
@@ -139,9 +140,13 @@ def _edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
 
 
 def _host_edges(op: str, bins: Any) -> np.ndarray[Any, Any]:
+    if isinstance(bins, str):
+        raise ArgumentError(op, f"bins are a number of bins or their edges, got {bins!r}")
     array = host_array(op, bins)
     if array.dtype.kind not in "biuf":
         raise DTypeError(op, f"edges are real numbers, got {array.dtype}", (array.dtype,))
+    if array.ndim == 1 and np.any(array[1:] < array[:-1]):
+        raise ArgumentError(op, f"edges ascend, got {bins!r}")
     return array
 
 
@@ -182,7 +187,8 @@ def histogram(
         edges in the float dtype that they are compared in.
 
     Raises:
-        ArgumentError: for less than one bin, or a range that is not ascending.
+        ArgumentError: for less than one bin, NumPy's rules by name such as "auto", or a range or a
+            list of edges that does not ascend; the edges of a tensor are not read.
         ShapeError: if the edges are not a vector, or the weights have another shape.
         DTypeError: for complex numbers, ndarrays and lists.
 

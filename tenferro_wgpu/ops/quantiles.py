@@ -122,7 +122,8 @@ def _quantile(
     if not isinstance(method, str) or method not in METHODS:
         raise ArgumentError(op, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if isinstance(q, Value) or not (is_scalar(q) or isinstance(q, (list, tuple, np.ndarray))):
-        raise DTypeError(op, f"q is a number, a list or an ndarray of numbers, got {type(q)}")
+        given = "a tensor; read it with .numpy()" if isinstance(q, Value) else type(q).__name__
+        raise DTypeError(op, f"q is a number, a list or an ndarray of numbers, got {given}")
     try:
         fractions = np.asarray(q, np.float64) / scale
     except (TypeError, ValueError):

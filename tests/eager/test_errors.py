@@ -38,6 +38,10 @@ def test_dtypes(rt):
         np.ones(2) + rt.constant_from([1.0, 2.0])
     with pytest.raises(errors.DTypeError, match="cannot make a tensor"):
         rt.constant_from(np.array(["a"]))
+    with pytest.raises(errors.DTypeError, match="its elements must be numbers"):
+        rt.constant_from(["a"])
+    with pytest.raises(errors.DTypeError, match="use one of bool, int8"):
+        rt.zeros(3, dtype="bfloat16")
     with pytest.raises(OverflowError, match="out of range"):
         rt.constant_from(np.array([1], np.int32)) + 2**40
 
@@ -58,6 +62,17 @@ def test_indices(rt):
         x[2]
     with pytest.raises(errors.IndexOutOfBoundsError, match="axis 0"):
         tw.take(x, [0, 5], axis=0)
+
+
+def test_counting(rt):
+    with pytest.raises(errors.IndexOutOfBoundsError, match="index -3 .* counted from 0 up"):
+        tw.bincount(rt.constant_from([1, -3]))
+    x = rt.constant_from([1.0, 2.0])
+    for bins in ("auto", [1, 0, 2]):
+        with pytest.raises(errors.ArgumentError, match="edges"):
+            tw.histogram(x, bins)
+    with pytest.raises(errors.DTypeError, match="got a tensor"):
+        tw.percentile(x, x)
 
 
 def test_device_index_out_of_bounds(rt):

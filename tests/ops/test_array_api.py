@@ -295,3 +295,11 @@ def test_limits_of_dtypes(cpu):
             assert limits.bits == 8 * dtype.itemsize and limits.dtype is dtype
             with pytest.raises(errors.DTypeError, match="iinfo"):
                 tw.finfo(dtype)
+
+
+def test_completion_offers_what_is_public() -> None:
+    names = {name for name in dir(tw) if not name.startswith("_")}
+    assert names == {name for name in tw.__all__ if not name.startswith("_")}
+    with pytest.raises(AttributeError, match="runtime.constant_from"):
+        tw.random  # noqa: B018
+    assert not hasattr(tw, "linalg")
