@@ -266,8 +266,9 @@ def conv_transpose(
 
     `x` has shape ``(batch, channels, *spatial)``, `kernel`
     ``(channels, outputs / groups, *window)``: the kernel of the convolution that is transposed, of
-    which `strides`, `padding` and `kernel_dilation` are.  Every axis has ``(n - 1) * stride + window - before - after`` places,
-    the window dilated, and `output_padding` more at its end; with "SAME" ``n * stride``.
+    which `strides`, `padding` and `kernel_dilation` are.  Every axis has
+    ``(n - 1) * stride + window - before - after`` places, the window dilated, and
+    `output_padding` more at its end; with "SAME" ``n * stride``.
 
     Raises:
         ShapeError: for other numbers of axes, or channels and groups that do not fit.
