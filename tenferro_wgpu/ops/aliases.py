@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from .bits import bitwise_left_shift, bitwise_not, bitwise_right_shift
+from .calling import astype
 from .choice import where
 from .elementwise import abs, conj, divide, multiply, negative, subtract
 from .hyperbolic import acosh, asinh, atanh
 from .powers import pow
 from .rounding import remainder, round, trunc
+from .structural import permute_dims
 from .trigonometry import acos, asin, atan, atan2, deg2rad, rad2deg
 
 __all__ = [
     "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "around",
-    "bitwise_invert", "conjugate", "degrees", "div", "fix", "invert", "left_shift", "mod", "mul",
-    "neg", "power", "radians", "right_shift", "select", "sub", "true_divide",
+    "bitwise_invert", "cast", "conjugate", "degrees", "div", "fix", "invert", "left_shift", "mod",
+    "mul", "neg", "permute", "power", "radians", "right_shift", "select", "sub", "true_divide",
 ]  # fmt: skip
 
 absolute = abs
@@ -38,8 +40,10 @@ right_shift = bitwise_right_shift
 true_divide = divide
 
 # The Rust project's.
+cast = astype
 div = divide
 mul = multiply
 neg = negative
+permute = permute_dims
 select = where
 sub = subtract

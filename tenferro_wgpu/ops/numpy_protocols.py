@@ -70,6 +70,7 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "radians": trigonometry.deg2rad,
     "right_shift": bits.bitwise_right_shift,
     "rint": rounding.round,
+    "vecdot": contraction.vecdot,
 }
 _MODULES = (
     bits, choice, elementwise, exponential, floats, hyperbolic, powers, rounding, trigonometry,
@@ -247,6 +248,11 @@ FUNCTIONS: dict[str, Counterpart] = {
     "unique": Counterpart(
         uniqueness.unique, 1, "ar return_index return_inverse return_counts axis equal_nan sorted"
     ),
+    "unique_all": Counterpart(uniqueness.unique_all, 1, "x"),
+    "unique_counts": Counterpart(uniqueness.unique_counts, 1, "x"),
+    "unique_inverse": Counterpart(uniqueness.unique_inverse, 1, "x"),
+    "unique_values": Counterpart(uniqueness.unique_values, 1, "x"),
+    "unstack": Counterpart(joining.unstack, 1, "x axis"),
     "zeros_like": Counterpart(creation.zeros_like, 1, f"a {_LIKE}"),
 }
 

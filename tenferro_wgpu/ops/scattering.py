@@ -18,7 +18,7 @@ from .gathering import SCATTER_ADD, gather_zero, scatter_shape
 from .primitive import Primitive
 from .value import Value, apply, constant_like
 
-__all__ = ["SCATTERS", "SCATTER_MAX", "SCATTER_MIN", "SCATTER_MUL", "SCATTER_SET"]
+__all__ = ["REFUSED_KINDS", "SCATTERS", "SCATTER_MAX", "SCATTER_MIN", "SCATTER_MUL", "SCATTER_SET"]
 
 Shape = tuple[int, ...]
 #: Something of which only shape and dtype matter.
@@ -221,7 +221,10 @@ SCATTER_MAX: Primitive = Primitive(
 SCATTERS: dict[str, Primitive] = {
     "set": SCATTER_SET,
     "add": SCATTER_ADD,
+    "mul": SCATTER_MUL,
     "multiply": SCATTER_MUL,
     "min": SCATTER_MIN,
     "max": SCATTER_MAX,
 }
+#: Kinds of dtypes that have no such combination: bools no sum, complex numbers no order.
+REFUSED_KINDS = {"add": "b", "mul": "b", "multiply": "b", "min": "c", "max": "c"}

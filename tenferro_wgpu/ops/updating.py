@@ -14,7 +14,7 @@ from . import choice
 from . import elementwise as arithmetic
 from .calling import cast_to, check_scalar, is_scalar, lift
 from .reading import Reading, run, run_async
-from .scattering import SCATTERS
+from .scattering import REFUSED_KINDS, SCATTERS
 from .selection import Selection, parse_key
 from .structural import broadcast_to
 from .value import Value, constant_like
@@ -156,6 +156,5 @@ def _masked(selection: Selection, combine: Callable[[Any, Any], Any], new: Value
 
 
 def _check_dtype(op: str, name: str, x: Value) -> None:
-    refused = {"add": "b", "multiply": "b", "min": "c", "max": "c"}.get(name, "")
-    if x.dtype.kind in refused:
+    if x.dtype.kind in REFUSED_KINDS.get(name, ""):
         raise DTypeError(op, f"{x.dtype} tensors are not supported", (x.dtype,))

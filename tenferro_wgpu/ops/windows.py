@@ -1,4 +1,4 @@
-"""Windows at starts that may live on the device, and elements put along an axis.
+"""Windows between bounds, at starts that may live on the device, and elements put along an axis.
 
 `dynamic_slice` and its inverse clamp their starts so that the window is inside, as StableHLO does.
 """
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
 from ..tensor import ShapeDtype
 from . import joining, structural, views
 from .calling import cast_to, lift, normalize_axis, promote
@@ -18,10 +18,11 @@ from .gathering import GATHER
 from .indexing import check_mode, coordinates, ordered_axes, prepared_indices, start_indices
 from .ordering import whole
 from .primitive import Primitive
-from .scattering import SCATTERS
+from .rearranging import integers
+from .scattering import REFUSED_KINDS, SCATTERS
 from .value import Value, apply, constant_like
 
-__all__ = ["dynamic_slice", "dynamic_update_slice", "put_along_axis", "scatter"]
+__all__ = ["dynamic_slice", "dynamic_update_slice", "put_along_axis", "scatter", "slice"]
 
 Shape = tuple[int, ...]
 
@@ -97,6 +98,43 @@ def _on_device(x: Value, starts: Value | tuple[int, ...]) -> Value:
         return starts
     limit = 2**62  # beyond every axis: clamping there changes nothing
     return x.interpreter.array(np.clip(np.array(starts, object), -limit, limit).astype(np.int64))
+
+
+def slice(x: Any, start_indices: Any, limit_indices: Any, /, strides: Any = None) -> Any:
+    """The elements from `start_indices` to before `limit_indices`, as StableHLO's slice; a view.
+
+    Args:
+        x: a tensor of any dtype.
+        start_indices, limit_indices: the bounds along each axis, integers within it: negative
+            ones do not count from the end, unlike in ``x[...]``.
+        strides: the step along each axis, 1 by default.
+
+    Raises:
+        ShapeError: for bounds or steps of another number than axes.
+        IndexOutOfBoundsError: for bounds outside an axis, or a start beyond its limit.
+        ArgumentError: for a step below 1.
+        DTypeError: for bounds or steps that are no integers.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.slice(tw.arange(6), [1], [6], [2]).tolist()
+    [1, 3, 5]
+    """
+    value = lift("slice", x)
+    starts = integers("slice", "starts", start_indices)
+    stops = integers("slice", "limits", limit_indices)
+    steps = (1,) * value.ndim if strides is None else integers("slice", "strides", strides)
+    for given in (starts, stops, steps):
+        if len(given) != value.ndim:
+            raise ShapeError(
+                "slice", f"{len(given)} numbers for a tensor of {value.ndim} axes", (value.shape,)
+            )
+    for axis, (start, stop, extent) in enumerate(zip(starts, stops, value.shape, strict=True)):
+        if not 0 <= start <= stop <= extent:
+            outside = stop if 0 <= start <= extent else start
+            raise IndexOutOfBoundsError("slice", index=outside, axis=axis, size=extent)
+    if any(step < 1 for step in steps):
+        raise ArgumentError("slice", f"strides are at least 1, got {strides!r}")
+    return views.sliced(value, starts, stops, steps)
 
 
 def dynamic_slice(x: Any, start_indices: Any, /, slice_sizes: Any) -> Any:
@@ -214,9 +252,9 @@ def scatter(
     `indices` has shape ``batch + (len(axes),)`` as in `gather`, and `updates` shape
     ``batch + slice_sizes``.
 
-    `combine` is "set" (of slices that meet the last one stays), "add", "multiply", "min" or
-    "max" (all of them count, in a fixed order).  `mode` as in `gather`, except that "fill" drops
-    what is out of bounds.  Dtypes promote.  Equal extrema share a derivative equally.
+    `combine` is "set" (of slices that meet the last one stays), "add", "mul" or "multiply", "min"
+    or "max" (all of them count, in a fixed order).  `mode` as in `gather`, except that "fill"
+    drops what is out of bounds.  Dtypes promote.  Equal extrema share a derivative equally.
 
     Raises:
         IndexOutOfBoundsError: in mode "raise".
@@ -235,7 +273,7 @@ def scatter(
             "scatter", f"combine must be one of {', '.join(SCATTERS)}, got {combine!r}"
         )
     value, new = promote("scatter", (x, updates))
-    if value.dtype.kind in {"add": "b", "multiply": "b", "min": "c", "max": "c"}.get(combine, ""):
+    if value.dtype.kind in REFUSED_KINDS.get(combine, ""):
         raise DTypeError("scatter", f"{combine!r} of {value.dtype}", (value.dtype,))
     check_mode("scatter", mode)
     places = ordered_axes("scatter", axes, value.ndim)

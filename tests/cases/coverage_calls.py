@@ -123,6 +123,7 @@ CALLS: dict[str, Program] = {
     "scatter_add_slices": lambda c: tw.scatter_add_slices(
         c.x, [[1], [0]], tw.stack([c.y[:1]] * 2), axes=(0,)
     ),
+    "slice": lambda c: tw.slice(c.x, (0, 1), (2, 4), (1, 2)),
     "dynamic_slice": lambda c: tw.dynamic_slice(c.x, (1, 1), (2, 2)),
     "dynamic_update_slice": lambda c: tw.dynamic_update_slice(c.x, c.y[:2, :2], (1, 1)),
     "matmul": lambda c: tw.matmul(c.x, c.y.T),

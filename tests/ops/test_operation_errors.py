@@ -98,6 +98,13 @@ ROWS = {
     "roll along too many axes": (lambda: C.roll((1, 2), (0, 1, 2)), errors.ShapeError, "2 shifts"),
     "roll by half": (lambda: C.roll(0.5), errors.DTypeError, "shifts"),
     "roll along an axis that is not there": (lambda: V.roll(1, 1), errors.AxisError, "roll"),
+    "slice of too few axes": (lambda: M.slice([0], [1]), errors.ShapeError, "2 axes"),
+    "slice behind the end": (
+        lambda: M.slice([0, 0], [3, 5]), errors.IndexOutOfBoundsError, "slice",
+    ),
+    "slice from the end": (lambda: V.slice([-1], [3]), errors.IndexOutOfBoundsError, "slice"),
+    "slice backwards": (lambda: V.slice([0], [4], [-1]), errors.ArgumentError, "strides"),
+    "slice by halves": (lambda: V.slice([0.5], [4]), errors.DTypeError, "starts"),
     "repeat with too few counts": (lambda: V.repeat([1, 2]), errors.ShapeError, "2 counts"),
     "repeat less than never": (lambda: V.repeat(-1), errors.ArgumentError, "negative"),
     "tile less than never": (lambda: V.tile((2, -1)), errors.ShapeError, "negative"),

@@ -280,3 +280,11 @@ def test_every_dtype(rt, dtype):
     fill = np.array(np.nan if kind in "fc" else 0).astype(dtype)
     found = tw.take(x, outside, axis=0, mode="fill").numpy()
     np.testing.assert_array_equal(found[1], np.full(6, fill))
+
+
+def test_scatter_takes_both_names_of_multiplication(rt):
+    x = rt.constant_from(np.arange(1.0, 4, dtype=np.float32))
+    updates = rt.constant_from(np.array([[5.0], [7.0]], np.float32))
+    for name in ("mul", "multiply"):
+        found = tw.scatter(x, [[0], [0]], updates, axes=(0,), combine=name)
+        np.testing.assert_array_equal(found.numpy(), [35, 2, 3])
