@@ -149,7 +149,7 @@ def _not_a_tensor(op: str, x: Any) -> DTypeError:
     if isinstance(x, np.ndarray) or hasattr(x, "__array__") or isinstance(x, (list, tuple)):
         return DTypeError(
             op,
-            f"a {kind} does not mix with tensors by itself; "
+            f"{'an' if kind == 'ndarray' else 'a'} {kind} does not mix with tensors by itself; "
             "put it on the device with runtime.constant_from(...) first",
         )
     return DTypeError(op, f"expected a tensor or a scalar, got {kind}")

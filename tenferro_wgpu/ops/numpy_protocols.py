@@ -284,7 +284,8 @@ class NumpyProtocols:
     ) -> Any:
         counterpart = FUNCTIONS.get(func.__name__)
         if counterpart is None or func.__module__ not in ("numpy", "numpy._core.multiarray"):
-            raise _no_counterpart(func.__name__, ())
+            inside = func.__module__.removeprefix("numpy").removeprefix("._core.multiarray")
+            raise _no_counterpart(f"{inside}.{func.__name__}".lstrip("."), ())
         return counterpart(func.__name__, args, kwargs)
 
 

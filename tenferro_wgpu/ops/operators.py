@@ -90,8 +90,8 @@ def compare(x: Any, y: Any, /, direction: str) -> Any:
 
 
 #: What operators have something to say about, a result or their own error, besides arrays of
-#: other libraries.
-_TAKEN = (Value, *SCALARS, np.ndarray)
+#: other libraries.  Of lists it is an error: left to Python, `x == [1, 2]` would be False.
+_TAKEN = (Value, *SCALARS, np.ndarray, list, tuple)
 
 
 def _forward(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

@@ -1,4 +1,4 @@
-"""The programs printed in the README and the guides run as they stand."""
+"""The README and the guides: programs run as they stand, links and names lead somewhere."""
 
 import re
 from pathlib import Path
@@ -62,3 +62,48 @@ def test_every_module_is_in_the_architecture_s_file_layout() -> None:
             assert f"{folder}/" in text
         elif source.name != "__init__.py":
             assert re.search(rf"\b{source.stem}\b", text), source
+
+
+def _anchors(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [
+        *REPOSITORY.glob("*.md"),
+        *REPOSITORY.glob("docs/*.md"),
+        *REPOSITORY.glob("examples/*.md"),
+    ]
+    found = 0
+    for page in pages:
+        text = re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+        for file, _, anchor in (
+            link.partition("#") for link in re.findall(r"\]\(([^)\s]+)\)", text)
+        ):
+            if file.startswith("http"):
+                continue
+            target = page.parent / file if file else page
+            assert target.exists(), (page.name, file)
+            assert not anchor or anchor in _anchors(target.read_text(encoding="utf-8"))
+            found += 1
+    assert found > 20
+
+
+def test_names_of_functions_on_the_pages_exist() -> None:
+    import tenferro_wgpu as tw
+
+    for page in [REPOSITORY / "README.md", *REPOSITORY.glob("docs/*.md")]:
+        for name in re.findall(r"\btw\.(\w+)", page.read_text(encoding="utf-8")):
+            assert hasattr(tw, name), (page.name, name)
+
+
+def test_docstrings_leave_no_star_to_the_site() -> None:
+    """`make docs` takes a warning for an error, as of ``(batch, *spatial)`` outside a literal."""
+    import tenferro_wgpu as tw
+
+    for name in tw.__all__:
+        text = getattr(getattr(tw, name), "__doc__", None) or ""
+        if callable(getattr(tw, name)):
+            prose = re.sub(r"``.*?``|`[^`]*`|^\s*(>>>|\.\.\.)[^\n]*$", "", text, flags=re.M | re.S)
+            assert not re.search(r"(?<![\w*)\]])\*{1,2}[\w(]", prose), name

@@ -173,3 +173,14 @@ def test_equality_of_whole_tensors(rt):
     assert tw.allclose(rt.constant_from([1, 2]), rt.constant_from([1, 2]), rtol=0, atol=0)
     big = rt.constant_from(np.int64([2**53, -(2**62)]))
     assert not tw.isclose(big, big - 2**50, rtol=1e-9).numpy().any()
+
+
+def test_lists_raise_even_where_python_would_say_false(rt):
+    x = rt.constant_from([1.0, 2.0])
+    for use in (operator.eq, operator.ne, operator.lt, operator.add, operator.matmul):
+        for other in ([1.0, 2.0], (1.0, 2.0)):
+            with pytest.raises(errors.DTypeError, match="constant_from"):
+                use(x, other)
+            with pytest.raises(errors.DTypeError, match="constant_from"):
+                use(other, x)
+    assert (x == "a") is False and (x != None) is True  # noqa: E711
