@@ -96,8 +96,8 @@ UFUNCS: dict[str, str] = {
 
 
 def rsqrt(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
-    """1 / sqrt(x)."""
-    return xp.reciprocal(xp.sqrt(x))
+    """1 / sqrt(x); of complex numbers a quotient, which is infinite at 0 as no reciprocal is."""
+    return 1 / xp.sqrt(x) if x.dtype.kind == "c" else xp.reciprocal(xp.sqrt(x))
 
 
 def real(xp: Namespace, out: ShapeDtype, x: Array) -> Array:

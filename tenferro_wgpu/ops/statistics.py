@@ -228,6 +228,8 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append: 
         value = joining.concatenate(promote("diff", parts), axis=place)
     subtract = choice.not_equal if value.dtype is bool_ else arithmetic.subtract
     for _ in range(n):
+        if value.shape[place] == 0:
+            break  # nothing is left, however often it is asked for
         value = subtract(_from(value, place, 1), _from(value, place, 0))
     return value
 

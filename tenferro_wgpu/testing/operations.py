@@ -87,7 +87,7 @@ BINARY = {
     "multiply, complex": Case(tw.multiply, np.multiply, COMPLEX, **_NORMWISE),
     "divide": Case(tw.divide, np.divide, FLOATS),
     "divide, complex": Case(tw.divide, np.divide, COMPLEX, **_NORMWISE),
-    "pow, integers": Case(tw.pow, np.power, INTEGERS, domain=_exponents),
+    "pow, integers": Case(tw.pow, np.power, INTEGERS, ulps=4, domain=_exponents),
     "floor_divide": Case(tw.floor_divide, floor_quotient, NUMBERS),
     "remainder": Case(tw.remainder, np.remainder, NUMBERS),
     "fmod": Case(tw.fmod, np.fmod, NUMBERS),

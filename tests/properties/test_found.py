@@ -88,3 +88,12 @@ def test_answered(rt, name):
     got = call(rt).numpy()
     assert got.dtype == expected.dtype
     np.testing.assert_array_equal(got, expected)
+
+
+def test_differences_taken_more_often_than_there_are_elements(rt):
+    assert tw.diff(rt.ones((2, 5), dtype="int16"), n=2**62).shape == (2, 0)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_reciprocal_root_of_complex_zero_is_infinite(rt, dtype):
+    assert np.isinf(tw.rsqrt(rt.zeros(1, dtype=dtype)).numpy().real).all()
