@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import tenferro_wgpu as tw
+from tenferro_wgpu.dtypes import SUPPORTED
 
 from .restoration import Restoration
 
@@ -85,8 +86,9 @@ def devices_as_text(devices: Sequence[FoundDevice], asked: Asked | None = None) 
             device.type, device.type
         )
         lines.append(f"{mark} {device.backend:<7} {device.name} ({kind}, {device.driver})")
-        software = [name for name, how in device.dtypes.items() if how == "software"]
-        native = [name for name, how in device.dtypes.items() if how == "native"]
+        names = [dtype.name for dtype in SUPPORTED if dtype.name in device.dtypes]
+        software = [name for name in names if device.dtypes[name] == "software"]
+        native = [name for name in names if device.dtypes[name] == "native"]
         lines.append(f"{'':10}native {' '.join(native)}")
         if software:
             lines.append(f"{'':10}in software {' '.join(software)}")

@@ -208,17 +208,30 @@ def elementwise(primitive: Primitive, operands: Sequence[Any], kinds: str) -> An
         if dtype.kind in "biu" and kinds in ("f", "fc"):
             values = [to_inexact(value) for value in values]
         else:
+            name = _PUBLIC_NAMES.get(primitive.name, primitive.name)
             raise DTypeError(
-                primitive.name, f"{dtype} tensors are not supported{_dtype_hint(dtype)}", (dtype,)
+                name, f"{dtype} tensors are not supported{_dtype_hint(name, dtype)}", (dtype,)
             )
     return apply_multiple(primitive, values)[0]
 
 
-def _dtype_hint(dtype: np.dtype[Any]) -> str:
+#: Primitives whose functions have other names than they.
+_PUBLIC_NAMES = {
+    "shift_left": "bitwise_left_shift", "shift_right": "bitwise_right_shift",
+    "sign_bit": "signbit",
+}  # fmt: skip
+#: Functions that ask which of two numbers is the larger one.
+_ORDERING = frozenset(
+    ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "fmax", "fmin", "clip"]
+)
+
+
+def _dtype_hint(name: str, dtype: np.dtype[Any]) -> str:
     if dtype.kind == "b":
         return "; use logical_and, logical_or or logical_not, or astype(...) first"
     if dtype.kind == "c":
-        return "; complex numbers have no order, take .real or abs(...) first"
+        why = "complex numbers have no order, " if name in _ORDERING else ""
+        return f"; {why}take .real, .imag or abs(...) first"
     return "; convert with astype(...) first"
 
 

@@ -46,6 +46,16 @@ def test_dtypes(rt):
         rt.constant_from(np.array([1], np.int32)) + 2**40
 
 
+def test_complex_numbers_where_real_ones_are_needed(rt):
+    x = rt.constant_from([1j])
+    with pytest.raises(errors.DTypeError, match="less: .*no order"):
+        tw.less(x, 1.0)
+    with pytest.raises(errors.DTypeError, match=r"erf: complex64 .*supported; take \.real"):
+        tw.erf(x)
+    with pytest.raises(errors.DTypeError, match="signbit: "):
+        tw.signbit(x)
+
+
 def test_axes(rt):
     x = rt.constant_from(np.ones((2, 3)))
     with pytest.raises(errors.AxisError, match="axis 2 is out of bounds"):
