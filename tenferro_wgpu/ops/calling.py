@@ -27,6 +27,7 @@ from .value import NO_PARAMS, Interpreter, Value, apply, apply_multiple
 
 __all__ = [
     "as_axes",
+    "as_integer",
     "broadcast_shapes",
     "check_scalar",
     "constants",
@@ -288,6 +289,14 @@ def normalize_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
         if first == second:
             raise AxisError(op, f"axis {first} is named twice in {axis!r}", axis=first, ndim=ndim)
     return tuple(axes)
+
+
+def as_integer(op: str, name: str, value: Any) -> int:
+    """An argument that must be an integer, as a Python one; raises DTypeError."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise DTypeError(op, f"{name} must be an integer, got {value!r}") from None
 
 
 def as_axes(op: str, axes: Any) -> tuple[Any, ...]:

@@ -104,7 +104,8 @@ DOT_GENERAL: Primitive = Primitive(
 # -- public functions ---------------------------------------------------------------------------
 
 
-def _operands(op: str, x: Any, y: Any) -> tuple[Value, Value]:
+def factors(op: str, x: Any, y: Any) -> tuple[Value, Value]:
+    """Two tensors of one dtype that has sums of products; raises DTypeError for bools."""
     first, second = promote(op, (x, y))
     if first.dtype.kind not in NUMERIC:
         raise DTypeError(
@@ -129,7 +130,7 @@ def dot_general(x: Any, y: Any, /, dimension_numbers: Any) -> Any:
     >>> tw.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
     (2, 3, 5)
     """
-    first, second = _operands("dot_general", x, y)
+    first, second = factors("dot_general", x, y)
     contracting, batch = _two("dot_general", "dimension_numbers", dimension_numbers)
     return _contract(
         first,
@@ -168,7 +169,7 @@ def matmul(x: Any, y: Any, /) -> Any:
     >>> tw.matmul(x, tw.asarray([1.0, 1.0])).tolist()
     [3.0, 7.0]
     """
-    first, second = _operands("matmul", x, y)
+    first, second = factors("matmul", x, y)
     if not first.ndim or not second.ndim:
         raise ShapeError(
             "matmul",
@@ -212,7 +213,7 @@ def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
     >>> tw.tensordot(tw.ones((2, 3, 4)), tw.ones((4, 3)), axes=((1, 2), (1, 0))).tolist()
     [12.0, 12.0]
     """
-    first, second = _operands("tensordot", x, y)
+    first, second = factors("tensordot", x, y)
     pair: Any
     if isinstance(axes, (tuple, list)):
         pair = tuple(one if isinstance(one, (tuple, list)) else (one,) for one in axes)
@@ -249,7 +250,7 @@ def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
     >>> tw.vecdot(x, tw.asarray([1.0, 10.0])).tolist()
     [21.0, 43.0]
     """
-    first, second = _operands("vecdot", x, y)
+    first, second = factors("vecdot", x, y)
     first = structural.moveaxis(conj(first), normalize_axis("vecdot", axis, first.ndim), -1)
     second = structural.moveaxis(second, normalize_axis("vecdot", axis, second.ndim), -1)
     if first.shape[-1] != second.shape[-1]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
-from .calling import cast_to, promote
+from .calling import cast_to
+from .contraction import factors
 from .elementwise import conj
 from .primitive import Primitive
 from .rearranging import integers
 from .reduction_operands import widened
-from .table import NUMERIC
 from .value import Value, apply
 
 __all__ = ["conv", "conv_transpose"]
@@ -141,11 +141,7 @@ CONV: Primitive = Primitive(
 
 
 def _operands(op: str, x: Any, kernel: Any) -> tuple[Value, Value, int]:
-    first, second = promote(op, (x, kernel))
-    if first.dtype.kind not in NUMERIC:
-        raise DTypeError(
-            op, f"{first.dtype} tensors have no product; use astype(...) first", (first.dtype,)
-        )
+    first, second = factors(op, x, kernel)
     spatial = first.ndim - 2
     if not 1 <= spatial <= MOST_SPATIAL_AXES or second.ndim != first.ndim:
         raise ShapeError(

@@ -7,7 +7,6 @@ tensors are one scalar with strides of 0: they take no memory until a kernel nee
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +23,7 @@ from ..errors import (
     ShapeError,
     TensorTooLargeError,
 )
-from .calling import cast_to, check_scalar, interpreter_of, is_scalar, lift
+from .calling import as_integer, cast_to, check_scalar, interpreter_of, is_scalar, lift
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
 from .views import as_shape
@@ -229,7 +228,7 @@ def linspace(
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     runtime = interpreter_of("device", device)
-    count = as_count("linspace", "num", num)
+    count = as_integer("linspace", "num", num)
     if count < 0:
         raise ArgumentError("linspace", f"num must not be negative, got {num}")
     if dtype is not None:
@@ -245,13 +244,6 @@ def linspace(
         lambda: np.linspace(start, stop, count, endpoint=endpoint, dtype=target),
     )  # fmt: skip
     return runtime.array(array)
-
-
-def as_count(op: str, name: str, number: Any) -> int:
-    try:
-        return operator.index(number)
-    except TypeError:
-        raise DTypeError(op, f"{name} must be an integer, got {number!r}") from None
 
 
 def eye(
@@ -273,7 +265,7 @@ def eye(
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, "eye")
     rows, columns = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     # A diagonal outside the matrix is as empty as the first one outside.
-    diagonal = max(-rows, min(as_count("eye", "k", k), columns))
+    diagonal = max(-rows, min(as_integer("eye", "k", k), columns))
     array = on_host(
         "eye", rows * columns, target, lambda: np.eye(rows, columns, diagonal, dtype=target)
     )

@@ -9,8 +9,8 @@ import numpy as np
 from ..dtypes import as_dtype, default_complex, int64
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import structural, views
-from .calling import check_scalar, interpreter_of, lift
-from .creation import as_count, on_host
+from .calling import as_integer, check_scalar, interpreter_of, lift
+from .creation import on_host
 from .value import Value
 
 __all__ = ["from_dlpack", "geomspace", "indices", "logspace", "meshgrid"]
@@ -126,7 +126,7 @@ def _spaced(
     op: str, start: Any, stop: Any, num: Any, dtype: Any, device: Any, make: Any
 ) -> Any:  # fmt: skip
     runtime = interpreter_of("device", device)
-    count = as_count(op, "num", num)
+    count = as_integer(op, "num", num)
     if count < 0:
         raise ArgumentError(op, f"num must not be negative, got {num}")
     for bound in (start, stop):

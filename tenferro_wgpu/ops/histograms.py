@@ -14,12 +14,12 @@ from ..dtypes import int64
 from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
 from . import choice, views
 from . import elementwise as arithmetic
-from .calling import cast_to, is_scalar, lift, promote, to_inexact
+from .calling import as_integer, cast_to, is_scalar, lift, promote, to_inexact
 from .compaction import COUNT_PLACES
 from .gathering import SCATTER_ADD
 from .indexing import host_array
 from .joining import concatenate
-from .ordering import searchsorted, whole
+from .ordering import searchsorted
 from .permuting import SEARCH_SORTED
 from .reading import Reading, run
 from .reduction import max as largest
@@ -87,9 +87,9 @@ def bincount(
     if value.ndim != 1:
         raise ShapeError("bincount", f"a vector is needed, got {value.shape}", (value.shape,))
     if length is None:
-        least = whole("bincount", "minlength", minlength)
+        least = as_integer("bincount", "minlength", minlength)
     else:
-        least = whole("bincount", "length", length)
+        least = as_integer("bincount", "length", length)
     if least < 0:
         raise ArgumentError("bincount", f"a length cannot be negative, got {least}")
     added = _weights("bincount", value, weights)
@@ -120,7 +120,7 @@ def _edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
         if edges.ndim != 1:
             raise ShapeError(op, f"edges are a vector, got shape {edges.shape}", (edges.shape,))
         return cast_to(edges, x.dtype)
-    count = whole(op, "bins", bins)
+    count = as_integer(op, "bins", bins)
     if count < 1:
         raise ArgumentError(op, f"there is at least one bin, got {count}")
     if limits is not None:

@@ -241,28 +241,20 @@ class Operators(NumpyProtocols, Value):
         def __getattr__(self, name: str) -> Any: ...
 
 
-#: Modules all of whose functions are methods.
-_REDUCING = (
-    reduction,
-    truth,
-    norms,
-    statistics,
-    scanning,
-    activation,
-    finding,
-    ordering,
-    histograms,
-    quantiles,
-    uniqueness,
-    windows,
-)
+#: Modules all of whose public functions take a tensor first, and are methods.
+_MODULES: tuple[ModuleType, ...] = (
+    activation, aliases, arithmetic, bits, choice, closeness, convolution, exponential, finding,
+    floats, histograms, hyperbolic, membership, norms, ordering, powers, products, quantiles,
+    reduction, rounding, scanning, signals, statistics, trigonometry, truth, uniqueness, windows,
+)  # fmt: skip
+#: The parts of complex numbers are properties.
+_PROPERTIES = frozenset({"real", "imag"})
 
 #: Method name -> function; the first argument of the function is the tensor.
 METHODS: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         compare, astype, special.erf, special.erfc, special.lgamma, special.digamma,
-        *(getattr(module, name) for module in _REDUCING for name in module.__all__),
         structural.ravel, structural.flatten,
         structural.permute_dims, structural.matrix_transpose, structural.swapaxes,
         structural.moveaxis, structural.broadcast_in_dim, structural.broadcast_to,
@@ -278,14 +270,6 @@ METHODS: dict[str, Callable[..., Any]] = {
         contraction.dot_general, contraction.matmul, contraction.tensordot, contraction.vecdot,
     )
 }  # fmt: skip
-
-#: Modules that name their public functions themselves; all of these take a tensor first.
-_MODULES: tuple[ModuleType, ...] = (
-    aliases, arithmetic, bits, choice, closeness, convolution, exponential, floats, hyperbolic,
-    membership, powers, products, rounding, signals, trigonometry,
-)  # fmt: skip
-#: The parts of complex numbers are properties.
-_PROPERTIES = frozenset({"real", "imag"})
 METHODS.update(
     (name, getattr(module, name))
     for module in _MODULES

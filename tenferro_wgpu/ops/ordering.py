@@ -7,14 +7,13 @@ those with a NaN last, as in NumPy.
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import Any, NamedTuple
 
 from ..dtypes import int64
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from . import views
-from .calling import lift, normalize_axis, promote
+from .calling import as_integer, lift, normalize_axis, promote
 from .indexing import take
 from .permuting import ARGSORT, SEARCH_SORTED, permuted_rows
 from .value import Value, apply, constant_like
@@ -58,14 +57,6 @@ def _axis_of(op: str, x: Any, axis: Any) -> tuple[Value, int]:
     if axis is None:
         return views.reshaped(value, (value.size,)), 0
     return value, normalize_axis(op, axis, value.ndim)
-
-
-def whole(op: str, name: str, value: Any) -> int:
-    """An argument that must be an integer; raises DTypeError."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise DTypeError(op, f"{name} must be an integer, got {value!r}") from None
 
 
 def row_order(matrix: Value, descending: bool = False) -> Any:
@@ -150,7 +141,7 @@ def topk(
     """
     del sorted
     value, place = _axis_of("topk", x, axis)
-    count = whole("topk", "k", k)
+    count = as_integer("topk", "k", k)
     extent = value.shape[place]
     if not 0 <= count <= extent:
         raise ArgumentError("topk", f"k={count} of {extent} elements along axis {place}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,10 +10,10 @@ import numpy as np
 from ..dtypes import int64
 from ..errors import DTypeError, ShapeError, UnsupportedOperationError
 from . import indexing, joining, structural
-from .calling import is_scalar, lift, normalize_axis, promote
+from .calling import as_integer, is_scalar, lift, normalize_axis, promote
 from .creation import on_host
-from .rearranging import part
 from .value import Value, apply
+from .views import part
 
 __all__ = ["pad"]
 
@@ -72,7 +71,7 @@ def pad(
         raise ShapeError("pad", f"interior {interior!r} does not fit shape {value.shape}")
     low = tuple(before for before, _ in pairs)
     high = tuple(after for _, after in pairs)
-    gaps = tuple(_index(amount) for amount in between)
+    gaps = tuple(_width(amount) for amount in between)
     if not (any(low) or any(high) or any(gaps)):
         return value
     return apply(joining.PAD, value, fill, low=low, high=high, interior=gaps)
@@ -142,7 +141,7 @@ def _piece(x: Value, axis: int, first: int, count: int, step: int) -> Any:
 
 
 def _pad_pairs(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
-    return _pairs(pad_width, ndim, _index, 0)
+    return _pairs(pad_width, ndim, _width, 0)
 
 
 def _pairs(given: Any, ndim: int, read: Any, nothing: Any) -> list[tuple[Any, Any]]:
@@ -181,8 +180,5 @@ def _scalar(value: Any) -> Any:
     return value
 
 
-def _index(amount: Any) -> int:
-    try:
-        return operator.index(amount)
-    except TypeError:
-        raise DTypeError("pad", f"widths are integers, got {amount!r}") from None
+def _width(amount: Any) -> int:
+    return as_integer("pad", "a width", amount)

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from . import contraction, joining, structural, views
-from .calling import broadcast_shapes, normalize_axis, promote
+from .calling import broadcast_shapes, normalize_axis
 from .elementwise import multiply, subtract
-from .rearranging import part
-from .table import NUMERIC
 from .value import Value, constant_like
+from .views import part
 
 __all__ = ["cross", "dot", "inner", "kron", "outer"]
-
-
-def _pair(op: str, x: Any, y: Any) -> tuple[Value, Value]:
-    first, second = promote(op, (x, y))
-    if first.dtype.kind not in NUMERIC:
-        raise DTypeError(
-            op, f"{first.dtype} tensors have no product; use astype(...) first", (first.dtype,)
-        )
-    return first, second
 
 
 def outer(x: Any, y: Any, /) -> Any:
@@ -34,7 +24,7 @@ def outer(x: Any, y: Any, /) -> Any:
     >>> tw.outer(tw.asarray([1, 2]), tw.asarray([3, 4, 5])).tolist()
     [[3, 4, 5], [6, 8, 10]]
     """
-    first, second = _pair("outer", x, y)
+    first, second = contraction.factors("outer", x, y)
     column = views.reshaped(first, (first.size, 1))
     return multiply(column, views.reshaped(second, (second.size,)))
 
@@ -51,7 +41,7 @@ def kron(x: Any, y: Any, /) -> Any:
     >>> tw.kron(tw.asarray([[1, 2]]), tw.asarray([[1], [10]])).tolist()
     [[1, 2], [10, 20]]
     """
-    first, second = _pair("kron", x, y)
+    first, second = contraction.factors("kron", x, y)
     ndim = max(first.ndim, second.ndim)
     left = (1,) * (ndim - first.ndim) + first.shape
     right = (1,) * (ndim - second.ndim) + second.shape
@@ -76,7 +66,7 @@ def inner(x: Any, y: Any, /) -> Any:
     >>> tw.inner(tw.asarray([[1, 2], [3, 4]]), tw.asarray([1, 10])).tolist()
     [21, 43]
     """
-    first, second = _pair("inner", x, y)
+    first, second = contraction.factors("inner", x, y)
     if not (first.ndim and second.ndim):
         return multiply(first, second)
     return contraction.tensordot(first, second, axes=((-1,), (-1,)))
@@ -96,7 +86,7 @@ def dot(x: Any, y: Any, /) -> Any:
     >>> tw.dot(tw.ones((2, 3, 4)), tw.ones((5, 4, 6))).shape
     (2, 3, 5, 6)
     """
-    first, second = _pair("dot", x, y)
+    first, second = contraction.factors("dot", x, y)
     if not (first.ndim and second.ndim):
         return multiply(first, second)
     return contraction.tensordot(first, second, axes=((-1,), (max(second.ndim - 2, 0),)))
@@ -117,7 +107,7 @@ def cross(x: Any, y: Any, /, *, axis: int = -1) -> Any:
     >>> tw.cross(tw.asarray([1, 0, 0]), tw.asarray([0, 1, 0])).tolist()
     [0, 0, 1]
     """
-    first, second = _pair("cross", x, y)
+    first, second = contraction.factors("cross", x, y)
     operands = []
     for value in (first, second):
         place = normalize_axis("cross", axis, value.ndim)

@@ -21,6 +21,7 @@ from .reading import Reading, run
 from .reduction import min as smallest
 from .scanning_rules import running_sum
 from .value import Value, apply
+from .views import part
 
 __all__ = [
     "array_split",
@@ -39,13 +40,6 @@ Shape = tuple[int, ...]
 MOST_SECTIONS = 1 << 20
 
 # -- along one axis -----------------------------------------------------------------------------
-
-
-def part(x: Value, axis: int, start: int, stop: int) -> Any:
-    """The elements from `start` to before `stop` of one axis, a view."""
-    starts, stops = [0] * x.ndim, list(x.shape)
-    starts[axis], stops[axis] = start, stop
-    return views.sliced(x, tuple(starts), tuple(stops), (1,) * x.ndim)
 
 
 def integers(op: str, name: str, values: Any) -> Shape:

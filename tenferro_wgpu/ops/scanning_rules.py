@@ -136,22 +136,13 @@ def products_before(x: Value, axis: int) -> Any:
 # -- extrema ------------------------------------------------------------------------------------
 
 
-def _parts(x: Value, axis: int) -> tuple[Any, Any]:
-    """All slices of `x` but the first, and all but the last."""
-    whole = tuple(0 for _ in x.shape)
-    second = tuple(1 if at == axis else 0 for at in range(x.ndim))
-    but_last = tuple(n - 1 if at == axis else n for at, n in enumerate(x.shape))
-    ones = (1,) * x.ndim
-    return views.sliced(x, second, x.shape, ones), views.sliced(x, whole, but_last, ones)
-
-
 def _winners(x: Value, out: Value, axis: int, beats: Any) -> tuple[Any, Any]:
     """Where an element becomes the extremum, and 1 where the one before it stays, else 0.
 
     Of equal elements the first wins; the first NaN wins over all that follow.
     """
-    later, _ = _parts(x, axis)
-    _, known = _parts(out, axis)
+    extent = x.shape[axis]
+    later, known = views.part(x, axis, 1, extent), views.part(out, axis, 0, extent - 1)
     turns_nan = choice.logical_and(choice.not_equal(later, later), choice.equal(known, known))
     wins = begun_with(choice.logical_or(beats(later, known), turns_nan), axis, True)
     stays = choice.where(wins, constant_like(x, 0), constant_like(x, 1))

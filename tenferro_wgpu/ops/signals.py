@@ -10,8 +10,8 @@ from .calling import lift, promote, to_inexact
 from .elementwise import abs as magnitude
 from .elementwise import add, conj, divide, multiply, subtract
 from .ordering import argsort, searchsorted
-from .rearranging import part
 from .value import Value
+from .views import part
 
 __all__ = ["convolve", "correlate", "interp"]
 

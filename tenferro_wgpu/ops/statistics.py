@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ShapeError
 from . import choice, contraction, joining, reduction, structural, views
 from . import elementwise as arithmetic
 from .calling import cast_to, lift, normalize_axes, normalize_axis, promote
+from .floats import isnan
 from .norms import root
 from .reduction_operands import (
     accumulated,
@@ -228,22 +229,12 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append: 
         value = joining.concatenate(promote("diff", parts), axis=place)
     subtract = choice.not_equal if value.dtype is bool_ else arithmetic.subtract
     for _ in range(n):
-        if value.shape[place] == 0:
+        extent = value.shape[place]
+        if not extent:
             break  # nothing is left, however often it is asked for
-        value = subtract(_from(value, place, 1), _from(value, place, 0))
+        later = views.part(value, place, 1, extent)
+        value = subtract(later, views.part(value, place, 0, extent - 1))
     return value
-
-
-def _from(x: Value, axis: int, first: int) -> Any:
-    """All but one of the slices along an axis, from number `first` on."""
-    extent = x.shape[axis]
-    length = extent - 1 if extent else 0
-    starts = tuple(first if at == axis and extent else 0 for at in range(x.ndim))
-    stops = tuple(
-        start + length if at == axis else n
-        for at, (start, n) in enumerate(zip(starts, x.shape, strict=True))
-    )
-    return views.sliced(x, starts, stops, (1,) * x.ndim)
 
 
 # -- averages, and reductions without NaN -------------------------------------------------------
@@ -302,10 +293,6 @@ def _weights_along(weight: Value, shape: Shape, axis: Any, axes: Shape) -> Any:
     return views.reshaped(turned, tuple(n if at in axes else 1 for at, n in enumerate(shape)))
 
 
-def _is_nan(x: Value) -> Any:
-    return choice.not_equal(x, x)
-
-
 def nansum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
     """Sum over the given axes with NaN counted as 0; dtypes as in `sum`.
 
@@ -319,7 +306,7 @@ def nansum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = F
     """
     value = accumulated("nansum", x, dtype)
     if value.dtype.kind in "fc":
-        value = choice.where(_is_nan(value), constant_like(value, 0, shape=()), value)
+        value = choice.where(isnan(value), constant_like(value, 0, shape=()), value)
     return reduction.sum(value, axis=axis, dtype=value.dtype, keepdims=keepdims)
 
 
@@ -340,7 +327,7 @@ def nanmean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = 
     if value.dtype.kind not in "fc":
         return reduction.mean(value, axis=axis, dtype=value.dtype, keepdims=keepdims)
     axes = normalize_axes("nanmean", axis, value.ndim)
-    missing = _is_nan(value)
+    missing = isnan(value)
     nothing = constant_like(value, 0, shape=())
     total = reduced(REDUCE_SUM, choice.where(missing, nothing, value), axes, keepdims)
     count = reduced(
@@ -365,7 +352,7 @@ def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     axes = normalize_axes("nanmax", axis, value.ndim)
     if value.dtype.kind != "f" or not axes:
         return reduced(REDUCE_MAX, value, axes, keepdims)
-    missing = _is_nan(value)
+    missing = isnan(value)
     masked = choice.where(missing, constant_like(value, -np.inf, shape=()), value)
     some = reduced(
         REDUCE_MAX,

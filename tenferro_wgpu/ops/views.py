@@ -173,6 +173,13 @@ def sliced(x: Value, starts: Shape, stops: Shape, steps: Shape) -> Any:
     return apply(SLICE, x, starts=starts, stops=stops, steps=steps)
 
 
+def part(x: Value, axis: int, start: int, stop: int) -> Any:
+    """The elements from `start` to before `stop` of one axis, a view."""
+    starts, stops = [0] * x.ndim, list(x.shape)
+    starts[axis], stops[axis] = start, stop
+    return sliced(x, tuple(starts), tuple(stops), (1,) * x.ndim)
+
+
 def as_shape(op: str, shape: Any) -> Shape:
     """A tuple of extents from an integer or a sequence; raises DTypeError or ShapeError."""
     items = shape if isinstance(shape, (tuple, list)) else (shape,)

@@ -13,10 +13,9 @@ from ..dtypes import int64
 from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
 from ..tensor import ShapeDtype
 from . import joining, structural, views
-from .calling import cast_to, lift, normalize_axis, promote
+from .calling import as_integer, cast_to, lift, normalize_axis, promote
 from .gathering import GATHER
 from .indexing import check_mode, coordinates, ordered_axes, prepared_indices, start_indices
-from .ordering import whole
 from .primitive import Primitive
 from .rearranging import integers
 from .scattering import REFUSED_KINDS, SCATTERS
@@ -80,11 +79,11 @@ def _starts(op: str, x: Value, starts: Any) -> Value | tuple[int, ...]:
     if len(items) != x.ndim:
         raise ShapeError(op, f"{len(items)} starts for a tensor of {x.ndim} axes", (x.shape,))
     if not any(isinstance(item, Value) for item in items):
-        return tuple(whole(op, "a start", item) for item in items)
+        return tuple(as_integer(op, "a start", item) for item in items)
     found = []
     for item in items:
         if not isinstance(item, Value):
-            found.append(constant_like(x, whole(op, "a start", item), shape=(), dtype=int64))
+            found.append(constant_like(x, as_integer(op, "a start", item), shape=(), dtype=int64))
         elif item.dtype.kind not in "iu" or item.size != 1:
             raise DTypeError(op, f"a start is an integer, got {item.dtype} of shape {item.shape}")
         else:

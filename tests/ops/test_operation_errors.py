@@ -166,7 +166,7 @@ ROWS = {
         lambda: tw.conv_transpose(C, value(3, 5, 1), output_padding=-1),
         errors.ArgumentError, "output_padding",
     ),
-    "pad by half": (lambda: V.pad(0.5), errors.DTypeError, "integers"),
+    "pad by half": (lambda: V.pad(0.5), errors.DTypeError, "a width"),
     "index out of bounds": (lambda: V[4], errors.IndexOutOfBoundsError, "axis 0"),
     "negative index out of bounds": (lambda: V[-5], errors.IndexOutOfBoundsError, "-5"),
     "too many indices": (lambda: V[0, 0], errors.AxisError, "2 indices"),
