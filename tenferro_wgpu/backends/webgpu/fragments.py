@@ -16,7 +16,6 @@ from threading import RLock
 RUNTIME_ZERO = "tf_runtime_zero"
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OUR_NAME = re.compile(r"\b(?:tf_|Tf)[A-Za-z0-9_]*")
 _BRACKET = re.compile(r"[(){}\[\];]")
 _DECLARATION = re.compile(
