@@ -89,7 +89,6 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         if ad_context is not None and not isinstance(ad_context, AdContext):
             raise DTypeError("EagerRuntime", f"ad_context must be an AdContext: {ad_context!r}")
         environment.check_all()
-        synchronous = environment.switch(environment.SYNC)
         Lifetime.__init__(self)
         self._default_dtype = default
         self.backend: Backend = make_backend(backend, memory_limit=memory_limit)
@@ -103,7 +102,7 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         self._observers: tuple[Observer, ...] = ()
         self._profiler = profile.Profiler(self)
         self.device = Device(self)
-        if synchronous:
+        if environment.switch(environment.SYNC):
             self._observers = (lambda primitive, inputs, outputs: self.backend.synchronize(),)
         if profile.enabled():
             self._execute = profile.timed_execute(self)  # type: ignore[method-assign]
