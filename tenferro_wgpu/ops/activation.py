@@ -255,7 +255,8 @@ def masked_log_softmax(x: Any, mask: Any, /, axis: Any = -1) -> Any:
 
 
 def _checked(op: str, eps: Any) -> float:
-    if isinstance(eps, Value) or not (math.isfinite(eps) and eps >= 0):
+    real = isinstance(eps, (int, float, np.integer, np.floating))
+    if not (real and math.isfinite(eps) and eps >= 0):
         raise ArgumentError(op, f"eps is a finite number of at least 0, got {eps!r}")
     return float(eps)
 

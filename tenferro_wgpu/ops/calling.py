@@ -36,6 +36,7 @@ __all__ = [
     "normalize_axes",
     "normalize_axis",
     "promote",
+    "promote_broadcast",
     "to_inexact",
 ]
 
@@ -170,6 +171,16 @@ def promote(op: str, operands: Sequence[Any]) -> list[Value]:
         if value.dtype is not dtype:
             dtype = promote_dtypes(op, dtype, value.dtype)
     return [cast_to(value, dtype) for value in values]
+
+
+def promote_broadcast(op: str, operands: Sequence[Any]) -> list[Value]:
+    """`promote` of operands whose shapes broadcast, or ShapeError.
+
+    For functions made of others: what they are made of would name itself in the error.
+    """
+    values = promote(op, operands)
+    broadcast_shapes(op, *(value.shape for value in values))
+    return values
 
 
 def cast_to(x: Value, dtype: np.dtype[Any]) -> Value:

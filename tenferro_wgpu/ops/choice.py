@@ -13,7 +13,15 @@ import numpy as np
 from ..dtypes import bool_
 from ..tensor import ShapeDtype
 from . import elementwise as arithmetic
-from .calling import broadcast_shapes, constants, elementwise, is_scalar, lift, promote
+from .calling import (
+    broadcast_shapes,
+    constants,
+    elementwise,
+    is_scalar,
+    lift,
+    promote,
+    promote_broadcast,
+)
 from .table import ANY, ORDERED, binary, row, same, to_bool, unary
 from .value import Value, apply, constant_like
 
@@ -275,7 +283,7 @@ def logical_xor(x: Any, y: Any, /) -> Any:
     >>> tw.logical_xor(tw.asarray([True, False]), True).tolist()
     [False, True]
     """
-    first, second = promote("logical_xor", (x, y))
+    first, second = promote_broadcast("logical_xor", (x, y))
     if first.dtype.kind != "b":
         first, second = not_equal(first, 0), not_equal(second, 0)
     return not_equal(first, second)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import bool_, float64
 from . import choice, elementwise
-from .calling import cast_to, promote
+from .calling import cast_to, promote, promote_broadcast
 from .floats import isfinite, isnan
 from .truth import all
 from .value import constant_like
@@ -35,7 +35,7 @@ def isclose(
     >>> tw.isclose(tw.asarray([1.0, 2.0]), 1.000001).tolist()
     [True, False]
     """
-    first, second = promote("isclose", (x, y))
+    first, second = promote_broadcast("isclose", (x, y))
     if first.dtype.kind == "b":
         return choice.equal(first, second)
     whole = first.dtype.kind in "iu"

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import ArgumentError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
-from .calling import cast_to
+from .calling import as_integer, cast_to
 from .contraction import factors
 from .elementwise import conj
 from .primitive import Primitive
@@ -185,7 +185,7 @@ def _named_padding(op: str, padding: str) -> str:
 
 
 def _groups(op: str, groups: Any) -> int:
-    (count,) = integers(op, "groups", groups)
+    count = as_integer(op, "groups", groups)
     if count < 1:
         raise ArgumentError(op, f"groups must be at least 1, got {groups}")
     return count

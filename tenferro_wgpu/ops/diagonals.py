@@ -12,10 +12,9 @@ from ..errors import AxisError, ShapeError
 from ..layout import Layout
 from ..tensor import ShapeDtype
 from . import choice, joining, reduction, views
-from .calling import interpreter_of, lift, normalize_axis
+from .calling import as_integer, interpreter_of, lift, normalize_axis
 from .creation import on_host
 from .primitive import Primitive
-from .rearranging import integers
 from .value import Value, apply, constant_like
 
 __all__ = ["diag", "diagonal", "embed_diagonal", "trace", "tri", "tril", "triu"]
@@ -89,7 +88,7 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """
     value = lift("diagonal", x)
     axes = _plane("diagonal", value.ndim, axis1, axis2)
-    (place,) = integers("diagonal", "offsets", offset)
+    place = as_integer("diagonal", "offset", offset)
     return apply(DIAGONAL, value, offset=place, axes=axes)
 
 
@@ -111,7 +110,7 @@ def embed_diagonal(x: Any, /, offset: int = 0, axis1: int = -2, axis2: int = -1)
     if not value.ndim:
         raise ShapeError("embed_diagonal", "at least one axis is needed, got shape ()", ((),))
     axes = _plane("embed_diagonal", value.ndim + 1, axis1, axis2)
-    (place,) = integers("embed_diagonal", "offsets", offset)
+    place = as_integer("embed_diagonal", "offset", offset)
     extent = value.shape[-1] + abs(place)
     rest = iter(value.shape[:-1])
     shape = tuple(extent if axis in axes else next(rest) for axis in range(value.ndim + 1))
@@ -153,7 +152,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: 
 
 def _below(op: str, interpreter: Any, rows: int, columns: int, k: int) -> Any:
     """The mask of a triangle: whether a column is at most its row + k."""
-    (place,) = integers(op, "diagonals", k)
+    place = as_integer(op, "k", k)
     # Beyond the corners nothing changes, and int32 holds the numbers.
     place = max(-rows - 1, min(place, columns))
     row = on_host(op, rows, int32, lambda: np.arange(place, rows + place, dtype=int32))
@@ -199,7 +198,7 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
     [[1, 2], [0, 4]]
     """
     value = _matrices("triu", x)
-    (place,) = integers("triu", "diagonals", k)
+    place = as_integer("triu", "k", k)
     rows, columns = value.shape[-2:]
     below = _below("triu", value.interpreter, rows, columns, place - 1)
     return choice.where(below, constant_like(value, 0, shape=()), value)

@@ -120,6 +120,8 @@ def square(x: Any, /) -> Any:
     [1.0, 9.0]
     """
     value = lift("square", x)
+    if value.dtype.kind == "b":
+        raise DTypeError("square", "bool tensors are not supported", (value.dtype,))
     return multiply(value, value)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import bool_, real_dtype
+from ..errors import DTypeError
 from . import choice
-from .calling import lift
+from .calling import is_scalar, lift
 from .elementwise import add, imag, multiply, real, sign
 from .rounding import flat
 from .table import FLOATING, REAL_FLOATING, binary, to_bool, unary
@@ -119,7 +120,7 @@ def nan_to_num(
         neginf: what minus infinity becomes, the lowest number by default.
 
     Raises:
-        DTypeError: for ndarrays and lists.
+        DTypeError: for ndarrays and lists, and for replacements that are no numbers.
 
     >>> import tenferro_wgpu as tw
     >>> tw.nan_to_num(tw.asarray([1.0, float("nan"), float("inf")]), posinf=9.0).tolist()
@@ -127,6 +128,9 @@ def nan_to_num(
     """
     del copy
     value = lift("nan_to_num", x)
+    for number in (nan, posinf, neginf):
+        if number is not None and not is_scalar(number):
+            raise DTypeError("nan_to_num", f"a replacement is a number, got {number!r}")
     if value.dtype.kind not in "fc":
         return value
     limits = np.finfo(real_dtype(value.dtype))

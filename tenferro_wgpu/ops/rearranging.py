@@ -14,7 +14,7 @@ import numpy as np
 from ..dtypes import int64
 from ..errors import ArgumentError, AxisError, DTypeError, ShapeError
 from . import choice, indexing, joining, structural, views
-from .calling import cast_to, lift, normalize_axes, normalize_axis
+from .calling import as_integer, cast_to, lift, normalize_axes, normalize_axis
 from .creation import on_host
 from .ordering import searchsorted
 from .reading import Reading, run
@@ -209,7 +209,7 @@ def split(x: Any, indices_or_sections: Any, /, axis: int = 0) -> list[Any]:
     place = normalize_axis("split", axis, value.ndim)
     extent = value.shape[place]
     if not isinstance(indices_or_sections, (tuple, list, np.ndarray)):
-        (sections,) = integers("split", "sections", indices_or_sections)
+        sections = as_integer("split", "a number of sections", indices_or_sections)
         if sections < 1 or extent % sections:
             raise ShapeError(
                 "split",
@@ -246,7 +246,7 @@ def _split(op: str, x: Value, indices_or_sections: Any, axis: int) -> list[Any]:
         # As Python's slices: negative indices count from the end, others stop at the end.
         bounds = [slice(place, None).indices(extent)[0] for place in places]
     else:
-        (sections,) = integers(op, "sections", indices_or_sections)
+        sections = as_integer(op, "a number of sections", indices_or_sections)
         if not 1 <= sections <= MOST_SECTIONS:
             raise ShapeError(
                 op, f"at least one and at most {MOST_SECTIONS} sections are made, got {sections}"
@@ -274,7 +274,7 @@ def rot90(x: Any, /, k: int = 1, axes: Any = (0, 1)) -> Any:
     [[2, 4], [1, 3]]
     """
     value = lift("rot90", x)
-    (turns,) = integers("rot90", "numbers of turns", k)
+    turns = as_integer("rot90", "k", k)
     pair = integers("rot90", "axes", axes)
     if len(pair) != 2:
         raise AxisError("rot90", f"two axes span a plane, got {axes!r}", axis=axes, ndim=value.ndim)

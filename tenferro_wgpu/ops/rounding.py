@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import float16, float32
 from ..errors import DTypeError
 from . import choice
-from .calling import cast_to, lift
+from .calling import cast_to, lift, promote_broadcast
 from .elementwise import abs, add, divide, imag, multiply, negative, real, subtract
 from .table import REAL_FLOATING, REAL_NUMBERS, binary, unary
 from .value import Value, constant_like
@@ -182,4 +182,5 @@ def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
     >>> [part.tolist() for part in tw.divmod(tw.asarray([7.0, -7.0]), 4.0)]
     [[1.0, -2.0], [3.0, 1.0]]
     """
+    x, y = promote_broadcast("divmod", (x, y))
     return floor_divide(x, y), remainder(x, y)

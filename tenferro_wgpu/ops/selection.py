@@ -17,6 +17,7 @@ from ..errors import (
     AxisError,
     DTypeError,
     IndexOutOfBoundsError,
+    ShapeError,
 )
 from . import choice, joining, structural, views
 from .calling import broadcast_shapes, cast_to
@@ -27,7 +28,7 @@ from .primitive import Primitive
 from .reading import Reading
 from .value import Value, apply, constant_like
 
-__all__ = ["Selection", "parse_key"]
+__all__ = ["Selection", "fitted", "parse_key"]
 
 Shape = tuple[int, ...]
 
@@ -40,6 +41,15 @@ def parse_key(op: str, x: Value, key: Any) -> Selection:
     for item in _expand_ellipsis(op, items, x.ndim):
         selection.add(item)
     return selection
+
+
+def fitted(op: str, new: Value, shape: tuple[int, ...]) -> Any:
+    """Values of the shape of what they replace; raises ShapeError naming the method."""
+    if broadcast_shapes(op, new.shape, shape) != shape:
+        raise ShapeError(
+            op, f"values of shape {new.shape} do not broadcast to {shape}", (new.shape, shape)
+        )
+    return structural.broadcast_to(new, shape)
 
 
 def _part(op: str, x: Value, item: Any) -> Any:
@@ -254,7 +264,7 @@ class Selection:
         rest = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
         before = self._behind(axes) or 0
         count = len(batch)
-        v = structural.broadcast_to(v, rest[:before] + batch + rest[before:])
+        v = fitted(self._op, v, rest[:before] + batch + rest[before:])
         v = views.permuted(
             v, (*range(before, before + count), *range(before), *range(before + count, v.ndim))
         )

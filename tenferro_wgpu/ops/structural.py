@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError, AxisError, ShapeError
+from ..errors import ArgumentError, AxisError, DTypeError, ShapeError
 from . import views
 from .calling import as_axes, broadcast_shapes, lift, normalize_axes, normalize_axis
 from .value import Value, apply
@@ -47,7 +48,11 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     """
     del copy
     value = lift("reshape", x)
-    wanted = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    try:
+        wanted = [operator.index(extent) for extent in extents]
+    except TypeError:
+        raise DTypeError("reshape", f"a shape consists of integers, got {shape!r}") from None
     unknown = [axis for axis, extent in enumerate(wanted) if extent == -1]
     if unknown:
         known = prod(views.as_shape("reshape", [n for n in wanted if n != -1]))

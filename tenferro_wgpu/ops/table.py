@@ -161,6 +161,7 @@ def binary(
         if others:
             x, y = promote(name, (x, y))
             if x.dtype.kind in others:
+                broadcast_shapes(name, x.shape, y.shape)
                 return answer(x, y)
         return elementwise(primitive, (x, y), kinds)
 

@@ -15,7 +15,7 @@ from . import elementwise as arithmetic
 from .calling import cast_to, check_scalar, is_scalar, lift
 from .reading import Reading, run, run_async
 from .scattering import REFUSED_KINDS, SCATTERS
-from .selection import Selection, parse_key
+from .selection import Selection, fitted, parse_key
 from .structural import broadcast_to
 from .value import Value, constant_like
 from .views import reshaped
@@ -137,20 +137,20 @@ class IndexedTensor:
             )
         yield from selection.counting()
         if mask is not None:
-            return _masked(selection, combine, new)
+            return _masked(op, selection, combine, new)
         if selection.is_advanced:
             return selection.restored(selection.scattered(SCATTERS[name], new))
-        new = broadcast_to(new, selection.shape)
+        new = fitted(op, new, selection.shape)
         return selection.restored(combine(selection.sliced(), new))
 
 
-def _masked(selection: Selection, combine: Callable[[Any, Any], Any], new: Value) -> Any:
+def _masked(op: str, selection: Selection, combine: Callable[[Any, Any], Any], new: Value) -> Any:
     """The whole tensor, changed where the mask of a selection chooses."""
     mask, place = selection.mask, selection.place
     assert mask is not None, "the caller looked"
     old = selection.sliced()
     shape = (*old.shape[:place], mask.count, *old.shape[place + 1 :])
-    spread = mask.spread(broadcast_to(new, shape), place)
+    spread = mask.spread(fitted(op, new, shape), place)
     chosen = mask.along(old.shape, place)
     return selection.restored(choice.where(chosen, combine(old, spread), old))
 

@@ -43,6 +43,26 @@ ROWS = {
     "reshape to floats": (lambda: M.reshape((1.5, 8)), errors.DTypeError, "integers"),
     "reshape to negative extents": (lambda: M.reshape((-3, -4)), errors.ShapeError, "negative"),
     "reshape in another order": (lambda: M.reshape((4, 3), order="A"), ValueError, "order"),
+    "a diagonal named by a tuple": (lambda: M.diagonal((1, 2)), errors.DTypeError, "^diagonal"),
+    "a triangle named by a tuple": (lambda: tw.tril(M, k=(0, 1)), errors.DTypeError, "^tril"),
+    "a turn by a list": (lambda: M.rot90([1]), errors.DTypeError, "^rot90"),
+    "an eps that is no number": (lambda: tw.layer_norm(M, eps="1"), ValueError, "^layer_norm"),
+    "a replacement that is no number": (
+        lambda: tw.nan_to_num(V, posinf="1"), errors.DTypeError, "^nan_to_num",
+    ),
+    "isclose of shapes": (lambda: tw.isclose(V, value(3)), errors.ShapeError, "^isclose"),
+    "fmax of integers' shapes": (
+        lambda: tw.fmax(WHOLE, value(3, dtype="int64")), errors.ShapeError, "^fmax",
+    ),
+    "logical_xor of shapes": (lambda: tw.logical_xor(V, value(3)), errors.ShapeError, "^logical"),
+    "divmod of shapes": (lambda: divmod(V, value(3)), errors.ShapeError, "^divmod"),
+    "square of truths": (lambda: tw.square(TRUTH), errors.DTypeError, "^square"),
+    "values that do not fit a slice": (
+        lambda: V.at[:2].set(value(3)), errors.ShapeError, r"^at\[...\].set",
+    ),
+    "values that do not fit an index array": (
+        lambda: V.at[[0, 1]].add(value(3)), errors.ShapeError, r"^at\[...\].add",
+    ),
     "a shape given twice": (
         lambda: M.reshape((4, 3), shape=(4, 3)), errors.ArgumentError, "reshape.*twice",
     ),
@@ -91,7 +111,7 @@ ROWS = {
     ),
     "diagonal of one axis": (lambda: M.diagonal(0, 1, -1), errors.AxisError, "same"),
     "diagonal of a vector": (lambda: V.diagonal(), errors.AxisError, "diagonal"),
-    "diagonal at half": (lambda: M.diagonal(0.5), errors.DTypeError, "offsets"),
+    "diagonal at half": (lambda: M.diagonal(0.5), errors.DTypeError, "offset"),
     "embed a number": (lambda: SCALAR.embed_diagonal(), errors.ShapeError, "one axis"),
     "diag of a stack": (lambda: C.diag(), errors.ShapeError, "diag"),
     "triangle of a vector": (lambda: V.tril(), errors.ShapeError, "two axes"),

@@ -176,3 +176,8 @@ def test_new_tensors(rt, name):
     made = make()
     assert made.dtype == expected.dtype and made.shape == expected.shape
     np.testing.assert_array_equal(made.numpy(), expected)
+
+
+def test_extents_may_be_tensors(rt):
+    extent = rt.constant_from(np.uint8(6))
+    assert tw.reshape(tw.arange(24), (extent, -1)).shape == (6, 4)
