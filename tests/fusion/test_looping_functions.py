@@ -12,6 +12,8 @@ from conftest import SOFTWARE
 from fusion.test_rows import runtime_of
 
 import tenferro_wgpu as tw
+from tenferro_wgpu.backends.webgpu.fusion import running
+from tenferro_wgpu.backends.webgpu.fusion.products import make_epilogue
 
 pytestmark = pytest.mark.skipif("lavapipe" not in SOFTWARE, reason="lavapipe is not selected")
 
@@ -62,3 +64,20 @@ def test_rows_less_their_sums_of_special_functions(function, dtype, number) -> N
         y = function(x)
         found = (y - tw.sum(y, axis=1, keepdims=True)).numpy()
     np.testing.assert_allclose(found, np.full_like(found, value * (1 - row.size)), rtol=1e-5)
+
+
+def test_products_take_no_function_that_loops_as_epilogue(monkeypatch) -> None:
+    made = []
+
+    def recorded(*arguments):
+        made.append(make_epilogue(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(running, "make_epilogue", recorded)
+    with runtime_of("lavapipe", True) as runtime:
+        runtime.backend.fuser.patience = 0
+        x = runtime.constant_from(np.full((64, 64), 0.125, np.float32))
+        usual, looping = tw.exp(x @ x).numpy(), tw.digamma(x @ x).numpy()
+    assert [epilogue is None for epilogue in made] == [False, True]
+    np.testing.assert_allclose(usual, np.full_like(usual, np.e), rtol=1e-5)
+    np.testing.assert_allclose(looping, np.full_like(looping, -0.57721566), rtol=1e-5)

@@ -53,7 +53,8 @@ def make_epilogue(
     """The plan as an epilogue of its operand `slot`; None where it is not one map."""
     if len(plan.stages) > 1 or not all(isinstance(stage, Map) for stage in plan.stages):
         return None
-    if any(operation.kind != "element" for operation in plan.operations):
+    # An epilogue runs in a loop over the tile, which may hold no function that loops by itself.
+    if any(operation.kind != "element" or operation.loops for operation in plan.operations):
         return None
     outputs = (slot, *plan.outputs) if keeps_product else plan.outputs
     first = [(slot, plan.leaves[slot].dialect)]
