@@ -197,7 +197,7 @@ def page(rows: list[Row], notes: dict[str, str]) -> str:
         f"{len(rows)} functions, {count} cells, {len(notes)} of them with a note.",
         "",
         "Columns: b bool, i and u integers with and without a sign, f floats, c complex numbers,",
-        "each with its bits; vjp and jvp: whether reverse and forward mode go through the function.",
+        "each with its bits; vjp and jvp: whether reverse and forward mode go through it.",
         "",
         f"| function | {' | '.join(SHORT.values())} | vjp | jvp |",
         "|---" * (len(DTYPES) + 3) + "|",
