@@ -24,6 +24,7 @@ from tenferro_wgpu.backends import (
     array_scan_kernels,
     cupy_backend,
     cupy_elementwise_kernels,
+    special_functions,
 )
 
 MODULES = (
@@ -33,6 +34,15 @@ MODULES = (
     array_scan_kernels,
     cupy_backend,
     cupy_elementwise_kernels,
+    special_functions,
+)
+#: Those whose namespace is an argument.
+SHARED = (
+    array_kernels,
+    array_indexing_kernels,
+    array_ordering_kernels,
+    array_scan_kernels,
+    special_functions,
 )
 #: What a namespace is called in those modules.
 NAMESPACES = {"xp", "cupy", "self._cupy"}
@@ -148,14 +158,13 @@ def test_cupy_has_the_universal_functions(cupy: Any) -> None:
 
 
 def test_cupy_arrays_have_the_methods(cupy: Any) -> None:
-    for module in (array_kernels, array_indexing_kernels, array_scan_kernels):
-        used = array_method_uses(source_of(module))
-        assert {name for name in used if not hasattr(cupy.ndarray, name)} == set()
-        assert "astype" in used or "transpose" in used
+    used = {name for module in SHARED for name in array_method_uses(source_of(module))}
+    assert {name for name in used if not hasattr(cupy.ndarray, name)} == set()
+    assert {"astype", "transpose", "shape"} <= used
 
 
 def test_numpy_has_everything_the_shared_kernels_use() -> None:
-    for module in (array_kernels, array_indexing_kernels, array_scan_kernels):
+    for module in SHARED:
         found = uses(source_of(module))
         assert len(found) > 5
         assert missing(np, source_of(module)) == []
