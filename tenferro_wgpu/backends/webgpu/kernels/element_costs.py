@@ -16,8 +16,10 @@ _EXACT = frozenset({"copy", "conj", "real", "neg", "abs", "sign", "select", "max
 _CHEAP = _EXACT | {"add", "sub", "mul", "div", "sqrt"}
 #: Operations of which a kernel may hold some copies.
 _MODEST = frozenset({"exp", "expm1", "log", "log1p", "tanh", "rsqrt", "sin", "cos", "sigmoid"})
-#: What takes no part in the time that compiling takes.
+#: What takes no part in the time that compiling takes, unless it is arithmetic in software.
 _PLAIN = _CHEAP | COMPARISONS | LOGICAL | {"cast", "clip", "imag", "is_nan"}
+_COMPARED = COMPARISONS | LOGICAL | {"clip", "imag", "is_nan"}
+_IN_SOFTWARE = frozenset({"f64s", "c128s"})
 #: From this weight of operations on, elements are computed in a loop, by one copy of the code.
 #: Compilers take more than proportionally long for many copies: for one `pow` in four copies
 #: SwiftShader took minutes, in one 0.2 s.
@@ -48,7 +50,10 @@ def is_dear(elements: Expression) -> bool:
     """Whether there should be one copy of an expression's code in a kernel, in a loop."""
     weight = 0
     for step in elements.steps:
-        if step.operation not in _PLAIN:
+        if step.operation in _PLAIN:
+            in_software = step.dialect in _IN_SOFTWARE or step.result in _IN_SOFTWARE
+            weight += in_software and step.operation not in _COMPARED and not _is_exact(step)
+        else:
             modest = step.operation in _MODEST and dialect(step.dialect).words == 1
             weight += 1 if modest else _DEAR
     return weight >= _DEAR
