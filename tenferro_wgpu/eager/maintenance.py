@@ -85,8 +85,8 @@ class Maintenance:
         """Statistics (`CacheStats`) of every cache as attributes.
 
         ``.extensions``, ``.signatures`` (shapes and dtypes of results) and ``.constants``
-        (scalars) are always there; WebGPU adds ``.pipelines`` (shared by the runtimes of one
-        device), ``.bind_groups`` and ``.buffers``.
+        (scalars) are always there; WebGPU adds ``.modules`` (shader text, shared by the process),
+        ``.pipelines`` (shared by the runtimes of one device), ``.bind_groups`` and ``.buffers``.
         """
         backend = self._open("cache_stats")
         found = backend.cache_stats() if isinstance(backend, HasCaches) else {}

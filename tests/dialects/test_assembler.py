@@ -20,9 +20,8 @@ from tenferro_wgpu.backends.webgpu.fragments import (
     strip_comments,
 )
 from tenferro_wgpu.backends.webgpu.shaders import (
-    clear_module_cache,
+    MODULES,
     library,
-    module_cache_info,
     parameter_name,
     render_module,
     render_source,
@@ -241,17 +240,19 @@ def test_dtypes_find_their_dialects() -> None:
 
 
 def test_rendered_modules_are_cached_and_cleared() -> None:
-    clear_module_cache()
+    MODULES.clear()
+    before = MODULES.stats()
     template = next(
         path.relative_to(shaders_root()).as_posix()
         for path in sorted((shaders_root() / "dtypes").glob("u32.wgsl.j2"))
     )
     for _ in range(3):
-        render_module(template, params_words=1, params_space="uniform", T=dialect("u32"))
-    info = module_cache_info()
-    assert (info.hits, info.misses, info.entries) == (2, 1, 1) and info.limit
-    clear_module_cache()
-    assert module_cache_info().entries == 0
+        text = render_module(template, params_words=1, params_space="uniform", T=dialect("u32"))
+    found = MODULES.stats()
+    assert (found.hits - before.hits, found.misses - before.misses, found.entries) == (2, 1, 1)
+    assert found.retained_bytes == len(text) > 0
+    MODULES.clear()
+    assert MODULES.stats().entries == 0
 
 
 def test_equal_values_of_different_types_are_different_modules(
@@ -265,7 +266,7 @@ def test_equal_values_of_different_types_are_different_modules(
         for flag in (1, True)
     ]
     assert texts[0].endswith("const flag = 1;\n") and texts[1].endswith("const flag = True;\n")
-    clear_module_cache()
+    MODULES.clear()
 
 
 def test_all_fragments_compile_together(dialect_device: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tenferro_wgpu as tw
+from tenferro_wgpu.caching import CacheLimits
 
 
 def test_identity_is_never_reused():
@@ -199,6 +200,37 @@ def test_cache_limits(fresh_rt, adapter):
         y = y + 1.0
     assert y.tolist() == [51.0, 52.0]
     assert fresh_rt.cache_stats().bind_groups.entries <= 8
+
+
+def test_rendered_modules_are_a_cache_like_any_other(fresh_rt, adapter):
+    if adapter in ("numpy", "cupy"):
+        assert "modules" not in fresh_rt.cache_limits()
+        return
+    usual = fresh_rt.cache_limits()["modules"].max_entries
+    x = fresh_rt.constant_from([[1.0, 4.0]])
+
+    def compute():
+        fresh_rt.backend.queue.clear_caches()
+        assert (x.sum(), tw.max(x), tw.argmax(x)) == (5.0, 4.0, 1)
+
+    fresh_rt.clear_caches()
+    assert fresh_rt.cache_stats().modules.entries == 0
+    compute()
+    first = fresh_rt.cache_stats().modules
+    assert first.entries >= 3 and first.retained_bytes > 1000
+    compute()
+    second = fresh_rt.cache_stats().modules
+    assert second.hits >= first.hits + 3 and second.misses == first.misses
+    try:
+        fresh_rt.set_cache_limits("modules", max_entries=1)
+        lowered = fresh_rt.cache_stats().modules
+        assert (lowered.entries, lowered.evictions) == (1, second.evictions + second.entries - 1)
+        assert lowered.retained_bytes < second.retained_bytes
+        fresh_rt.set_cache_limits("modules", max_retained_bytes=0)
+        assert fresh_rt.cache_stats().modules.entries == 0
+        compute()
+    finally:
+        fresh_rt.backend.set_cache_limits("modules", CacheLimits(usual))
 
 
 def test_profile_environment():

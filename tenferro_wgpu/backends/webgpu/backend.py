@@ -23,6 +23,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.observation import Observation
 from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.backends.webgpu.reading import Reading
+from tenferro_wgpu.backends.webgpu.shaders import MODULES
 from tenferro_wgpu.backends.webgpu.tuning import Tuning
 from tenferro_wgpu.dtypes import as_dtype
 from tenferro_wgpu.environment import FUSION, switch
@@ -226,15 +227,16 @@ class WebGpuBackend(Observation, Reading, Tuning):
         return {**fusion, **self.queue.stats(), **self._launcher.stats()}
 
     def clear_caches(self) -> None:
-        """Drop plans, constants, pooled memory, bind groups and compiled pipelines.
+        """Drop plans, constants, pooled memory, bind groups, compiled pipelines and their text.
 
-        The pipelines are the device's: other backends on it compile theirs anew.
+        The pipelines are the device's, their text the process's: others compile theirs anew.
         """
         self._check_open("clear_caches")
         if self.fuser is not None:
             self.fuser.clear_caches()
         self._launcher.clear_caches()
         self.queue.clear_caches()
+        MODULES.clear()
 
     def close(self) -> None:
         """Free everything; later calls raise RuntimeClosedError. Idempotent."""

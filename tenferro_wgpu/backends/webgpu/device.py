@@ -29,6 +29,7 @@ from tenferro_wgpu.backends.webgpu.drivers.protocol import (
     DriverModule,
     Limits,
 )
+from tenferro_wgpu.backends.webgpu.shaders import render_module, required_features
 from tenferro_wgpu.backends.webgpu.wgsl_log import record_module
 from tenferro_wgpu.errors import (
     ArgumentError,
@@ -125,8 +126,6 @@ class Device:
         if source.template is None:
             wgsl = source.wgsl.replace("{params}", _params_declaration(space))
         else:
-            from tenferro_wgpu.backends.webgpu.shaders import render_module, required_features
-
             wgsl = render_module(
                 source.template,
                 params_words=source.params_words,

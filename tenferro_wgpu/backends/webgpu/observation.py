@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tenferro_wgpu.backends.webgpu.shaders import MODULES
 from tenferro_wgpu.caching import CacheLimits, CacheStats
 from tenferro_wgpu.errors import ArgumentError
 
@@ -34,7 +35,9 @@ class Observation:
         return self.queue.device.lost is not None
 
     def cache_stats(self) -> dict[str, CacheStats]:
-        """Pipelines, bind groups and pooled buffers.
+        """Rendered modules, pipelines, bind groups and pooled buffers.
+
+        Modules are the process's: WGSL text that every device shares.
 
         Pipelines are shared by the runtimes of the device: entries, evictions and retained bytes
         (their WGSL text) are the device's.  Hits and misses are this runtime's: a miss compiles a
@@ -54,6 +57,7 @@ class Observation:
             )
             for name, nbytes in retained.items()
         }
+        found["modules"] = MODULES.stats()
         found["buffers"] = CacheStats(
             entries=memory["buffers"],
             hits=memory["reuses"],
@@ -67,6 +71,7 @@ class Observation:
         """The bounds in force, by cache name."""
         stats = self.queue.stats()
         return {
+            "modules": MODULES.limits,
             "pipelines": CacheLimits(stats["pipelines"]["max_entries"]),
             "bind_groups": CacheLimits(stats["bind_groups"]["max_entries"]),
             "buffers": CacheLimits(UNBOUNDED_ENTRIES, self.queue.pool_limit),
@@ -75,9 +80,12 @@ class Observation:
     def set_cache_limits(self, name: str, limits: CacheLimits) -> None:
         """Bound one cache; lowering a bound evicts at once.
 
-        Pipelines and bind groups are bounded by entries alone, buffers by bytes alone.  Raises
-        ArgumentError for another bound and KeyError for other names.
+        Pipelines and bind groups are bounded by entries alone, buffers by bytes alone, modules by
+        either.  Raises ArgumentError for another bound and KeyError for other names.
         """
+        if name == "modules":
+            MODULES.limits = limits
+            return
         if name == "buffers":
             if limits.max_entries != UNBOUNDED_ENTRIES or limits.max_retained_bytes is None:
                 raise ArgumentError(

@@ -9,29 +9,23 @@ devices, buffers or what a kernel computes.
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from tenferro_wgpu import approximations
 from tenferro_wgpu.backends.webgpu.dialects import DIALECTS, Dialect, DialectView
 from tenferro_wgpu.backends.webgpu.fragments import Library, Source, strip_comments
+from tenferro_wgpu.caching import CacheLimits, LruCache
 
 ParamsSpace = Literal["immediate", "uniform"]
 
 SUFFIX = ".wgsl.j2"
-MODULE_CACHE_SIZE = 512
-
-
-class ModuleCacheInfo(NamedTuple):
-    """Statistics of the cache of rendered modules."""
-
-    hits: int
-    misses: int
-    limit: int | None
-    entries: int
+#: Rendered modules of the process, by what `render_module` was given: devices that compile the
+#: same kernel, and one that has lost its pipelines, share the text.
+MODULES = LruCache(CacheLimits(512))
 
 
 def shaders_root() -> Path:
@@ -151,15 +145,6 @@ def _assemble(
     return params + "".join(fragment.text + "\n" for fragment in fragments) + main
 
 
-@lru_cache(maxsize=MODULE_CACHE_SIZE)
-def _cached_module(
-    template: str, params_words: int, params_space: str, context: tuple[tuple[str, type, Any], ...]
-) -> str:
-    name = template if template.endswith(SUFFIX) else template + SUFFIX
-    values = {key: value for key, _, value in context}
-    return _assemble(_environment().get_template(name), params_words, params_space, values)
-
-
 def render_module(
     template: str, *, params_words: int, params_space: ParamsSpace, **context: Any
 ) -> str:
@@ -183,13 +168,18 @@ def render_module(
         jinja2.UndefinedError: the template uses a name that `context` lacks.
         jinja2.TemplateNotFound: there is no such template.
     """
+    name = template if template.endswith(SUFFIX) else template + SUFFIX
     # True, 1 and 1.0 are one dictionary key and three texts: the type belongs to the key.
     items = tuple((key, type(value), value) for key, value in sorted(context.items()))
+    key = (name, params_words, params_space, items)
     try:
-        hash(items)
+        text: str | None = MODULES.get(key)
     except TypeError:  # lists and dicts in the context: rendered each time
-        return _cached_module.__wrapped__(template, params_words, params_space, items)
-    return _cached_module(template, params_words, params_space, items)
+        return _assemble(_environment().get_template(name), params_words, params_space, context)
+    if text is None:
+        text = _assemble(_environment().get_template(name), params_words, params_space, context)
+        MODULES.put(key, text, len(text))
+    return text
 
 
 def render_source(
@@ -198,13 +188,3 @@ def render_source(
     """Render template text that is not a file of ours; as `render_module`, without its cache."""
     template = _environment().from_string(source)
     return _assemble(template, params_words, params_space, context)
-
-
-def module_cache_info() -> ModuleCacheInfo:
-    """Return the statistics of the cache of rendered modules."""
-    return ModuleCacheInfo(*_cached_module.cache_info())
-
-
-def clear_module_cache() -> None:
-    """Forget every rendered module; fragments and compiled templates stay."""
-    _cached_module.cache_clear()
