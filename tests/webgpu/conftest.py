@@ -1,10 +1,18 @@
-"""Backends for the kernel tests: each software adapter, SwiftShader held to browser limits."""
+"""Backends for the kernel tests: each software adapter, SwiftShader held to browser limits.
+
+And queues: on both software adapters, through each native driver, and under browser limits.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from conftest import ADAPTERS, SOFTWARE, leave_out
+from driver_support import BROWSER, VARIANTS, open_variant
 from kernel_support import Kernels
+
+from tenferro_wgpu.backends.webgpu.queue import Queue
 
 _kernels: dict[str, Kernels] = {}
 
@@ -23,3 +31,11 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
         except NoAdapterError as error:
             leave_out(str(error))
     return _kernels[name]
+
+
+@pytest.fixture(params=[*VARIANTS, BROWSER], ids=" ".join)
+def queue(request: pytest.FixtureRequest) -> Iterator[Queue]:
+    """A queue of the test's own on a device that all tests of a variant share."""
+    queue = Queue(open_variant(*request.param))
+    yield queue
+    queue.close()

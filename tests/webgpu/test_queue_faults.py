@@ -7,28 +7,17 @@ import threading
 import numpy as np
 import pytest
 from driver_support import (
-    BROWSER,
-    VARIANTS,
     add,
     add_params,
     add_pipeline,
     check_indices,
     compute,
-    open_variant,
     params_block,
     values,
 )
 
 from tenferro_wgpu.backends.webgpu.commands import Pipeline, PipelineSource
-from tenferro_wgpu.backends.webgpu.queue import Queue
 from tenferro_wgpu.errors import IndexOutOfBoundsError, TenferroError
-
-
-@pytest.fixture(params=[*VARIANTS, BROWSER], ids=" ".join)
-def queue(request):
-    queue = Queue(open_variant(*request.param))
-    yield queue
-    queue.close()
 
 
 def _refuse(queue, operation):
