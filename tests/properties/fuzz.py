@@ -1,8 +1,9 @@
-"""Random calls with right and wrong arguments: the NumPy backend and an adapter must agree.
+"""Random calls with right and wrong arguments: NumPy, its backend and an adapter must agree.
 
     python tests/properties/fuzz.py --calls 5000 --seed 7 --adapter lavapipe
 
-Both give the same values, or both raise the same documented exception.  A crash, a hang, an
+More than half of the calls are right: both backends give NumPy's values.  The others are made
+wrong: both give the same values, or both raise the same documented exception.  A crash, a hang, an
 internal error (AttributeError, AssertionError, RecursionError, an error of the driver) or a
 different answer is a finding; it is printed with the number that repeats it (``--first N
 --calls 1``).  In pytest a short run of it is in ``test_fuzz.py``.
@@ -30,6 +31,8 @@ if __name__ == "__main__":
 
 from cases.operations import assert_close
 from properties import (
+    composite_calls,
+    creation_calls,
     elementwise_calls,
     index_calls,
     ordering_calls,
@@ -47,6 +50,8 @@ from tenferro_wgpu.errors import TenferroError, UnsupportedOperationError
 
 #: Imported for the makers they register.
 MAKERS = (
+    composite_calls,
+    creation_calls,
     elementwise_calls,
     index_calls,
     ordering_calls,
@@ -61,6 +66,8 @@ COMMON_DTYPES = ALL
 #: Results above this are not read.
 MOST_READ = 10**6
 SECONDS_PER_CALL = 60
+#: How many calls are right on purpose; some of the others are by chance.
+PERCENT_RIGHT = 60
 
 
 @dataclass
@@ -98,14 +105,16 @@ def limited_time(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-def random_call(seed: int, number: int) -> Call:
-    """Call `number` of a seed: right, or with one or two arguments made wrong."""
+def random_call(seed: int, number: int) -> tuple[Call, bool]:
+    """Call `number` of a seed, with up to two arguments made wrong, and whether it is right."""
     source: Source = SeededSource(seed * 1_000_003 + number)
+    if source.chance(PERCENT_RIGHT):
+        return CALLS[source.choice(tuple(CALLS))](source), True
     name = source.choice([*CALLS, *wrong_calls.CALLS])
     call = (CALLS.get(name) or wrong_calls.CALLS[name])(source)
     for _ in range(source.choice((0, 1, 1, 2))):
         wrong_calls.spoil(source, call)
-    return call
+    return call, False
 
 
 def outcome(call: Call, runtime: Any) -> Any:
@@ -165,6 +174,14 @@ def difference(call: Call, expected: Any, got: Any) -> str:
     return ""
 
 
+def _difference_from_numpy(call: Call, got: Any) -> str:
+    """Why the outcome of a right call is not NumPy's; empty if it is."""
+    wanted = call.expected()
+    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+    reason = difference(call, [np.asarray(each) for each in wanted], got)
+    return reason and f"NumPy itself, {reason}"
+
+
 def _same(mine: Any, theirs: Any) -> bool:
     return bool(mine == theirs or (mine != mine and theirs != theirs))
 
@@ -177,7 +194,7 @@ def _text(result: Any) -> str:
 
 def check_call(seed: int, number: int, reference: Any, runtime: Any) -> str:
     """Compare one call; returns "value" or the exception's name, raises Finding."""
-    call = random_call(seed, number)
+    call, is_right = random_call(seed, number)
     expected: Any = None
     try:
         expected = outcome(call, reference)
@@ -187,6 +204,8 @@ def check_call(seed: int, number: int, reference: Any, runtime: Any) -> str:
         text = "".join(traceback.format_exception(error, limit=-6))
         raise Finding(number, call, f"{where} failed inside: {text}") from error
     reason = "" if call.undefined else difference(call, expected, got)
+    if is_right and not reason:
+        reason = _difference_from_numpy(call, got)
     if reason:
         raise Finding(number, call, reason)
     return type(expected).__name__ if isinstance(expected, Exception) else "value"

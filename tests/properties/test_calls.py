@@ -9,6 +9,8 @@ import pytest
 from cases.operations import assert_close
 from hypothesis import HealthCheck, Phase, given, settings, strategies
 from properties import (
+    composite_calls,
+    creation_calls,
     elementwise_calls,
     index_calls,
     ordering_calls,
@@ -21,6 +23,8 @@ from properties.sources import DrawnSource
 
 #: Imported for the makers they register.
 MAKERS = (
+    composite_calls,
+    creation_calls,
     elementwise_calls,
     index_calls,
     ordering_calls,
