@@ -10,13 +10,20 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
-__all__ = ["Layout", "contiguous_layout"]
+from .errors import ShapeError
+
+__all__ = ["MOST_AXES", "Layout", "contiguous_layout"]
+
+#: Axes of a tensor: as many as of a NumPy array, so that every tensor can be read.
+MOST_AXES = 64
 
 
 class Layout:
     """Shape, strides and offset of a strided tensor, all counted in elements.
 
     Strides are signed; a stride of 0 repeats an element.  Layouts are immutable and hashable.
+
+    Raises ShapeError for more than `MOST_AXES` axes.
     """
 
     __slots__ = ("_hash", "is_contiguous", "ndim", "offset", "shape", "size", "strides")
@@ -33,6 +40,8 @@ class Layout:
         self.strides = strides
         self.offset = offset
         self.ndim = len(shape)
+        if self.ndim > MOST_AXES:
+            raise ShapeError("shape", f"{self.ndim} axes, of at most {MOST_AXES}", (shape,))
         self.size = prod(shape)
         self.is_contiguous = _is_contiguous(shape, strides)
         self._hash = hash((shape, strides, offset))

@@ -12,12 +12,10 @@ import numpy as np
 from .dtypes import SUPPORTED, default_complex, float16, int64
 from .eager.device import Device
 from .eager.runtime import current_runtime
+from .layout import MOST_AXES
 from .ops.data_types import isdtype
 
 __all__ = ["NamespaceInfo", "namespace_info"]
-
-#: Axes that every operation takes on every backend.
-MOST_AXES = 8
 
 
 class NamespaceInfo:

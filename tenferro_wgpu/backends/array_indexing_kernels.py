@@ -13,20 +13,11 @@ from typing import Any
 from ..errors import ArgumentError, IndexOutOfBoundsError
 from ..tensor import ShapeDtype
 
-__all__ = [
-    "one_by_one",
-    "dynamic_update_slice",
-    "gather",
-    "scatter_add",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_set",
-    "without_atomics",
-]
+__all__ = ["SCATTER_KERNELS", "dynamic_update_slice", "gather", "one_by_one", "without_atomics"]
 
 Array = Any
 Namespace = Any
+Kernel = Callable[..., Array]
 
 
 def gather(
@@ -77,82 +68,22 @@ def dynamic_update_slice(
     return result
 
 
-def scatter_add(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    indices: Array,
-    updates: Array,
-    *,
-    axes: tuple[int, ...],
-    mode: str,
-) -> Array:
-    """`x` plus the windows of `updates` (shape ``batch + slice_sizes``) at their places.
+#: Primitive -> the in-place update of a namespace that it is, and the function of two elements of
+#: it where a namespace has no such update.  The last entry stays where several replace.
+_UPDATES: dict[str, tuple[Callable[[Namespace], Callable[..., None]], str]] = {
+    "scatter_add": (lambda xp: xp.add.at, "add"),
+    "scatter_mul": (lambda xp: xp.multiply.at, "multiply"),
+    "scatter_min": (lambda xp: xp.minimum.at, "minimum"),
+    "scatter_max": (lambda xp: xp.maximum.at, "maximum"),
+    "scatter_set": (lambda xp: _assign, ""),
+}
+
+
+def _scattering(name: str, choose: Callable[[Namespace], Callable[..., None]]) -> Kernel:
+    """A kernel that updates `x` by the windows of `updates`, shape ``batch + slice_sizes``.
 
     Modes as in `gather`; with "fill" a window that is not inside is dropped.
     """
-    return _scattered(xp, "scatter_add", out, x, indices, updates, axes, mode, xp.add.at)
-
-
-def scatter_set(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    indices: Array,
-    updates: Array,
-    *,
-    axes: tuple[int, ...],
-    mode: str,
-) -> Array:
-    """`x` with the windows of `updates` at their places; the last one stays where several meet."""
-    return _scattered(xp, "scatter_set", out, x, indices, updates, axes, mode, _assign)
-
-
-def scatter_mul(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    indices: Array,
-    updates: Array,
-    *,
-    axes: tuple[int, ...],
-    mode: str,
-) -> Array:
-    """`x` times the windows of `updates` at their places."""
-    return _scattered(xp, "scatter_mul", out, x, indices, updates, axes, mode, xp.multiply.at)
-
-
-def scatter_min(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    indices: Array,
-    updates: Array,
-    *,
-    axes: tuple[int, ...],
-    mode: str,
-) -> Array:
-    """The smaller of `x` and the windows of `updates` at their places."""
-    return _scattered(xp, "scatter_min", out, x, indices, updates, axes, mode, xp.minimum.at)
-
-
-def scatter_max(
-    xp: Namespace,
-    out: ShapeDtype,
-    x: Array,
-    indices: Array,
-    updates: Array,
-    *,
-    axes: tuple[int, ...],
-    mode: str,
-) -> Array:
-    """The larger of `x` and the windows of `updates` at their places."""
-    return _scattered(xp, "scatter_max", out, x, indices, updates, axes, mode, xp.maximum.at)
-
-
-def without_atomics(name: str) -> Callable[..., Array]:
-    """A kernel of this module for a namespace that lacks its atomics: the same values."""
-    combination = {"scatter_mul": "multiply", "scatter_min": "minimum", "scatter_max": "maximum"}
 
     def kernel(
         xp: Namespace,
@@ -164,11 +95,17 @@ def without_atomics(name: str) -> Callable[..., Array]:
         axes: tuple[int, ...],
         mode: str,
     ) -> Array:
-        combine = getattr(xp, combination[name]) if name in combination else None
-        update = one_by_one(xp, combine)
-        return _scattered(xp, name, out, x, indices, updates, axes, mode, update)
+        return _scattered(xp, name, x, indices, updates, axes, mode, choose(xp))
 
     return kernel
+
+
+def without_atomics(name: str) -> Kernel:
+    """A kernel of `SCATTER_KERNELS` for a namespace that lacks its atomics: the same values."""
+    combination = _UPDATES[name][1]
+    return _scattering(
+        name, lambda xp: one_by_one(xp, getattr(xp, combination) if combination else None)
+    )
 
 
 def _assign(target: Array, positions: tuple[Array, ...], windows: Array) -> None:
@@ -210,7 +147,6 @@ def one_by_one(xp: Namespace, combine: Callable[..., Array] | None) -> Callable[
 def _scattered(
     xp: Namespace,
     op: str,
-    out: ShapeDtype,
     x: Array,
     indices: Array,
     updates: Array,
@@ -240,6 +176,12 @@ def _scattered(
     # A view is updated in place: transpose and slicing never copy.
     update(target, _positions(xp, x.shape, starts, axes, slice_sizes), windows)
     return result
+
+
+#: The kernels that scatter, by primitive name.
+SCATTER_KERNELS: dict[str, Kernel] = {
+    name: _scattering(name, choose) for name, (choose, _) in _UPDATES.items()
+}
 
 
 def _window_starts(

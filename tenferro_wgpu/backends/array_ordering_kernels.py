@@ -18,6 +18,7 @@ __all__ = [
     "nonzero",
     "permute",
     "searchsorted",
+    "sort",
     "unpermute",
 ]
 
@@ -31,6 +32,15 @@ def argsort(xp: Namespace, out: ShapeDtype, x: Array, *, descending: bool) -> Ar
         return xp.argsort(x, axis=-1, kind="stable")
     order = xp.argsort(x[..., ::-1], axis=-1, kind="stable")
     return (x.shape[-1] - 1) - order[..., ::-1]
+
+
+def sort(
+    xp: Namespace, out: ShapeDtype, x: Array, *, descending: bool, places: tuple[int, ...] | None
+) -> Array:
+    """Each row in that order; all `places` are right, whichever are asked for."""
+    if not descending:
+        return xp.sort(x, axis=-1, kind="stable")
+    return xp.sort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
 
 
 def permute(xp: Namespace, out: ShapeDtype, x: Array, order: Array) -> Array:

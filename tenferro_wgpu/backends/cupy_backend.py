@@ -200,18 +200,19 @@ class CudaBackend(ArrayBackend):
         return self._driver_name
 
 
+_ADD = indexing.SCATTER_KERNELS["scatter_add"]
+
+
 def _scatter_add(
     xp: Any, out: ShapeDtype, x: Any, indices: Any, updates: Any, **params: Any
 ) -> Any:
     """The shared kernel, in a dtype that CUDA has atomics for."""
     wide = _SCATTER_INTEGERS.get(out.dtype.name)
     if wide is None:
-        return indexing.scatter_add(xp, out, x, indices, updates, **params)
+        return _ADD(xp, out, x, indices, updates, **params)
     dtype = np.dtype(wide)
     wide_out = ShapeDtype(out.shape, dtype)
-    sums = indexing.scatter_add(
-        xp, wide_out, x.astype(dtype), indices, updates.astype(dtype), **params
-    )
+    sums = _ADD(xp, wide_out, x.astype(dtype), indices, updates.astype(dtype), **params)
     return sums.astype(out.dtype)
 
 

@@ -21,6 +21,7 @@ from ..layout import Layout
 from ..tensor import ShapeDtype, Tensor
 from .array_backend import ArrayBackend
 from .array_kernels import BoundKernel, bind_kernels
+from .numpy_ordering import ORDERING
 from .numpy_scans import SCANS
 from .numpy_sums import reduce_sum
 
@@ -66,7 +67,7 @@ class CpuBackend(ArrayBackend):
             raise DTypeError("CpuBackend", f"threads is an integer or None, got {threads!r}")
         if threads is not None and threads < 1:
             raise ArgumentError("CpuBackend", f"threads must be at least 1, got {threads}")
-        super().__init__(bind_kernels(np, {"reduce_sum": reduce_sum, **SCANS}))
+        super().__init__(bind_kernels(np, {"reduce_sum": reduce_sum, **SCANS, **ORDERING}))
         self.threads = threads
         self.device_name = _processor_name()
         self._thread_limits = None if threads is None else _limit_blas_threads(threads)

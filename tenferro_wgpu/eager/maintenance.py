@@ -18,6 +18,7 @@ from ..caching import CacheLimits, RestartingCache
 from ..dtypes import is_inexact
 from ..errors import ArgumentError, NanError
 from . import profile
+from .state import grad_enabled
 
 if TYPE_CHECKING:
     from ..backends.protocol import Backend
@@ -65,6 +66,10 @@ class Maintenance:
         self._open("flush").flush()
 
     # -- gradients ------------------------------------------------------------------------------
+
+    def follows(self, x: Any) -> bool:
+        """Whether the tape records what is made of a tensor."""
+        return x.node is not None and grad_enabled.get()
 
     def clear_grads(self) -> None:
         """Set the gradient of every live tensor of this runtime to None."""

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, ShapeError
 from . import views
 from .calling import as_integer, lift, normalize_axis, promote
 from .indexing import take
-from .permuting import ARGSORT, SEARCH_SORTED, permuted_rows
+from .permuting import ARGSORT, SEARCH_SORTED, SORT, permuted_rows
 from .value import Value, apply, constant_like
 
 __all__ = ["argsort", "searchsorted", "sort", "topk"]
@@ -74,6 +74,17 @@ def sorted_rows(matrix: Value, descending: bool = False) -> tuple[Any, Any]:
     return permuted_rows(matrix, order), order
 
 
+def sorted_values(
+    matrix: Value, descending: bool = False, places: tuple[int, ...] | None = None
+) -> Any:
+    """Each row of a matrix in order; with `places`, only these columns must be right."""
+    if matrix.shape[1] <= 1 or matrix.size == 0:
+        return matrix
+    if matrix.interpreter.follows(matrix):
+        return sorted_rows(matrix, descending)[0]
+    return apply(SORT, matrix, descending=bool(descending), places=places)
+
+
 def sort(
     x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
 ) -> Any:  # fmt: skip
@@ -96,7 +107,7 @@ def sort(
     del stable
     value, place = _axis_of("sort", x, axis)
     rows = Rows(value, place)
-    return rows.restored(sorted_rows(rows.matrix, descending)[0])
+    return rows.restored(sorted_values(rows.matrix, descending))
 
 
 def argsort(

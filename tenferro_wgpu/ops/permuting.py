@@ -14,11 +14,17 @@ from ..tensor import ShapeDtype
 from .primitive import Primitive
 from .value import Value, apply
 
-__all__ = ["ARGSORT", "PERMUTE", "SEARCH_SORTED", "UNPERMUTE"]
+__all__ = ["ARGSORT", "PERMUTE", "SEARCH_SORTED", "SORT", "UNPERMUTE"]
 
 
 def _argsort_shape(x: ShapeDtype, *, descending: bool) -> ShapeDtype:
     return ShapeDtype(x.shape, int64)
+
+
+def _sort_shape(
+    x: ShapeDtype, *, descending: bool, places: tuple[int, ...] | None
+) -> ShapeDtype:  # fmt: skip
+    return ShapeDtype(x.shape, x.dtype)
 
 
 def _permuted_shape(x: ShapeDtype, order: ShapeDtype) -> ShapeDtype:
@@ -68,3 +74,16 @@ UNPERMUTE: Primitive = Primitive(
     vjp=(lambda g, order: permuted_rows(g, order), None),
     jvp=(lambda t, order: unpermuted_rows(t, order), None),
 )  # fmt: skip
+
+#: Each row of a matrix in the order of `ARGSORT`.  With `places`, only the elements at these
+#: columns are asked for.  The derivative finds the order anew; where one is likely, `ordering`
+#: moves elements by an order that it keeps.
+SORT: Primitive = Primitive(
+    "sort", ("x",), _sort_shape,
+    vjp=lambda g, x, *, descending: unpermuted_rows(g, _order(x, descending)),
+    jvp=lambda t, x, *, descending: permuted_rows(t, _order(x, descending)),
+)  # fmt: skip
+
+
+def _order(x: Value, descending: bool) -> Any:
+    return apply(ARGSORT, x, descending=descending)

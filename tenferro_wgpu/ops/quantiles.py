@@ -18,7 +18,7 @@ from . import elementwise as arithmetic
 from .calling import cast_to, is_scalar, lift, normalize_axes, to_inexact
 from .floats import isnan
 from .indexing import take, take_along_axis
-from .ordering import sorted_rows
+from .ordering import sorted_values
 from .rounding import floor_divide
 from .truth import count_nonzero
 from .value import Value, constant_like
@@ -75,7 +75,7 @@ def positions(method: str, q: Array, count: int) -> Array:
 
 
 class _Groups:
-    """The elements of each group that is reduced, as the sorted rows of a matrix."""
+    """The elements of each group that is reduced, as the rows of a matrix."""
 
     def __init__(self, op: str, x: Any, axis: Any, keepdims: bool) -> None:
         value = lift(op, x)
@@ -86,21 +86,28 @@ class _Groups:
         others = tuple(one for one in range(value.ndim) if one not in axes)
         rest = tuple(value.shape[one] for one in others)
         matrix = views.permuted(value, others + axes)
-        matrix = views.reshaped(matrix, (prod(rest), prod(value.shape[one] for one in axes)))
-        self.sorted: Value = sorted_rows(matrix)[0]
+        #: A row per group, in any order, and in order once `sort` has run.
+        self.rows: Value = views.reshaped(
+            matrix, (prod(rest), prod(value.shape[one] for one in axes))
+        )
         #: The shape of one number for each group.
         self.shape: Shape = rest
         if keepdims:
             self.shape = tuple(1 if n in axes else one for n, one in enumerate(value.shape))
 
+    def sort(self, *places: int) -> None:
+        """Sort the rows; with `places` only these columns, and the last one, must be right."""
+        wanted = tuple(sorted({*places, self.rows.shape[1] - 1})) if places else None
+        self.rows = sorted_values(self.rows, places=wanted)
+
     def columns(self, index: Any) -> Any:
         """The elements at given places of the sorted rows."""
-        return take(self.sorted, index, axis=1)
+        return take(self.rows, index, axis=1)
 
     def without_nan(self, result: Value) -> Any:
         """A matrix with a row per group, NaN where the group has one."""
-        count = self.sorted.shape[1]
-        last = views.sliced(self.sorted, (0, count - 1), self.sorted.shape, (1, 1))
+        count = self.rows.shape[1]
+        last = views.sliced(self.rows, (0, count - 1), self.rows.shape, (1, 1))
         return choice.where(isnan(last), constant_like(result, float("nan"), shape=()), result)
 
 
@@ -132,14 +139,15 @@ def _quantile(
         raise ArgumentError(op, f"q must lie between 0 and {scale:g}, got {q!r}")
     groups = _Groups(op, x, axis, keepdims)
     shape = fractions.shape + groups.shape
-    rows, count = groups.sorted.shape
+    rows, count = groups.rows.shape
     if count == 0 or rows * fractions.size == 0:
-        return constant_like(groups.sorted, float("nan"), shape=shape)
+        return constant_like(groups.rows, float("nan"), shape=shape)
     found = positions(method, fractions.reshape(-1), count)
     low = np.floor(found).astype(np.int64)
     high = np.ceil(found).astype(np.int64)
-    dtype = groups.sorted.dtype
-    part = groups.sorted.interpreter.array((found - low).astype(dtype).reshape(1, -1))
+    groups.sort(*low.tolist(), *high.tolist())
+    dtype = groups.rows.dtype
+    part = groups.rows.interpreter.array((found - low).astype(dtype).reshape(1, -1))
     result = groups.columns(low)
     if np.any(low != high):
         result = _between(result, groups.columns(high), part)
@@ -215,9 +223,10 @@ def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     [2.0, 6.0]
     """
     groups = _Groups("median", x, axis, keepdims)
-    rows, count = groups.sorted.shape
+    rows, count = groups.rows.shape
     if rows * count == 0:
-        return constant_like(groups.sorted, float("nan"), shape=groups.shape)
+        return constant_like(groups.rows, float("nan"), shape=groups.shape)
+    groups.sort(count // 2, count // 2 - 1 + count % 2)
     middle = groups.columns([count // 2])
     if count % 2 == 0:
         middle = _mean(groups.columns([count // 2 - 1]), middle)
@@ -236,16 +245,17 @@ def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     2.0
     """
     groups = _Groups("nanmedian", x, axis, keepdims)
-    rows, count = groups.sorted.shape
+    rows, count = groups.rows.shape
     if rows * count == 0:
-        return constant_like(groups.sorted, float("nan"), shape=groups.shape)
+        return constant_like(groups.rows, float("nan"), shape=groups.shape)
     # NaN is sorted behind everything else.
-    is_number = choice.logical_not(isnan(groups.sorted))
+    groups.sort()
+    is_number = choice.logical_not(isnan(groups.rows))
     known = cast_to(count_nonzero(is_number, axis=1, keepdims=True), int64)
     low = floor_divide(choice.maximum(arithmetic.subtract(known, 1), 0), 2)
     middle = _mean(
-        take_along_axis(groups.sorted, low, axis=1, mode="clip"),
-        take_along_axis(groups.sorted, floor_divide(known, 2), axis=1, mode="clip"),
+        take_along_axis(groups.rows, low, axis=1, mode="clip"),
+        take_along_axis(groups.rows, floor_divide(known, 2), axis=1, mode="clip"),
     )
     nothing = choice.equal(known, 0)
     middle = choice.where(nothing, constant_like(middle, float("nan"), shape=()), middle)

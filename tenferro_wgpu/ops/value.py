@@ -81,6 +81,10 @@ class Interpreter:
         """A host array as a tensor without derivative."""
         raise NotImplementedError
 
+    def follows(self, x: Value) -> bool:
+        """Whether a derivative may be asked for of what is made of a value of its own."""
+        return True
+
     def read(self, x: Value) -> int:
         """The number in an integer tensor of shape (), waiting for it: see `reading`."""
         raise UnsupportedOperationError("read", hint="this shape depends on values")

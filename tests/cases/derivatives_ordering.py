@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 import tenferro_wgpu as tw
-from tenferro_wgpu.ops.permuting import unpermuted_rows
+from tenferro_wgpu.ops.permuting import SORT, unpermuted_rows
+from tenferro_wgpu.ops.value import apply
 
 CASES: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = []
 
@@ -34,6 +35,7 @@ case("sort, squared", lambda x: tw.sort(x * x, axis=0) * x, X)
 case("sort, axis 1 of 3", lambda x: tw.sort(x, axis=1, descending=True) ** 2, CUBE)
 case("sort, all", lambda x: tw.sort(x, axis=None), X)
 case("sort, complex", tw.sort, Z)
+case("sort by its rule", lambda x: apply(SORT, x * 2, descending=True, places=None) * x, X)
 case("topk", lambda x: tw.topk(x, 2).values, X)
 case("topk, smallest", lambda x: tw.topk(x * x, 2, axis=0, largest=False).values, X)
 case("unpermute", lambda x: unpermuted_rows(x * x, tw.argsort(x)), X)

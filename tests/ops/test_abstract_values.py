@@ -182,6 +182,7 @@ ROWS = [
     Row("expand", (real(4, 2), of(I32, 7)), (6, 2)),
     Row("dynamic_update_slice", (real(5, 6), real(2, 3), of(I64, 2)), (5, 6)),
     Row("argsort", (real(3, 4),), (3, 4), I64, {"descending": True}),
+    Row("sort", (real(3, 4),), (3, 4), params={"descending": False, "places": (2,)}),
     Row("searchsorted", (real(5), real(2, 3)), (2, 3), I64, {"side": "left"}),
     *(Row(name, (real(3, 4), of(I64, 3, 4)), (3, 4)) for name in ("permute", "unpermute")),
     Row(

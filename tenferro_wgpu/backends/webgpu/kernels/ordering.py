@@ -94,6 +94,21 @@ def launch_argsort(
     return (result,)
 
 
+@kernel("sort")
+def launch_sort(
+    launcher: Launcher,
+    name: str,
+    operands: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    outputs: tuple[ShapeDtype, ...],
+) -> tuple[Tensor, ...]:
+    """Each row of a matrix in stable order, as a whole, whichever places are asked for."""
+    (spec,) = outputs
+    order = (ShapeDtype(spec.shape, np.dtype(np.int64)),)
+    orders = launch_argsort(launcher, name, operands, params, order)
+    return launch_permute(launcher, "permute", (operands[0], *orders), {}, outputs)
+
+
 def _records(
     launcher: Launcher, name: str, x: Tensor, keys: Keys, descending: bool = False
 ) -> Buffer:
