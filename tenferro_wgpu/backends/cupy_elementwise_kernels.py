@@ -76,7 +76,7 @@ def nextafter(xp: Namespace, out: ShapeDtype, x: Array, y: Array) -> Array:
     bits = xp.where(step < 0, 0x8000 - step, step).astype("uint16")
     neighbour = bits.view("float16")
     neighbour = xp.where(step == 0, xp.copysign(neighbour, x), neighbour)
-    return xp.where(xp.isnan(x) | xp.isnan(y), x + y, xp.where(x == y, y, neighbour))
+    return xp.where(xp.isnan(x) | xp.isnan(y), x + y, xp.where(x == y, x, neighbour))
 
 
 def _order(xp: Namespace, x: Array) -> Array:

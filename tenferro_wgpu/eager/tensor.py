@@ -103,6 +103,11 @@ class EagerTensor(Exporting, Operators):
         return self.tensor.layout.size
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of an element in its dtype."""
+        return self.dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the elements in their dtype."""
         return self.tensor.nbytes

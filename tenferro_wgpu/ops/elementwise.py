@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtypes import real_dtype
+from ..dtypes import default_complex, float16, float32, real_dtype
 from ..errors import DTypeError
 from ..tensor import ShapeDtype
 from . import choice
-from .calling import REAL, lift
+from .calling import REAL, cast_to, lift, promote_broadcast, to_inexact
 from .table import FLOATING, NUMERIC, TABLE, binary, row, same, unary
 from .value import Value, apply, constant_like
 
 __all__ = [
-    "abs", "add", "conj", "divide", "imag", "multiply", "negative", "positive", "real",
+    "abs", "add", "complex", "conj", "divide", "imag", "multiply", "negative", "positive", "real",
     "reciprocal", "sign", "square", "subtract",
 ]  # fmt: skip
 
@@ -189,8 +189,47 @@ _conj = row(
 )  # fmt: skip
 _imag: Any = row(
     "imag", ("x",), REAL.shape_rule,
-    vjp=lambda g: multiply(g, 1j), jvp=lambda t: apply(_imag, t),
+    vjp=lambda g: _joined(constant_like(g, 0), g), jvp=lambda t: apply(_imag, t),
 )  # fmt: skip
+
+
+def _joined_shape(x: ShapeDtype, y: ShapeDtype) -> ShapeDtype:
+    return ShapeDtype(same("complex")(x, y).shape, default_complex(x.dtype))
+
+
+def _joined(x: Value, y: Value) -> Any:
+    return apply(_complex, x, y)
+
+
+_complex: Any = row(
+    "complex", ("x", "y"), _joined_shape,
+    vjp=(lambda g: real(g), lambda g: imag(g)),
+    jvp=(lambda t: _joined(t, constant_like(t, 0)), lambda t: _joined(constant_like(t, 0), t)),
+)  # fmt: skip
+
+
+def complex(x: Any, y: Any, /) -> Any:
+    """The complex numbers with the real parts `x` and the imaginary parts `y`.
+
+    Both parts come back bit by bit: ``x + y * 1j`` makes NaN of infinities, and 0.0 of -0.0.
+
+    Takes floats, and bools and integers as the default float, of shapes that broadcast; float16
+    becomes float32, the parts of the smallest complex dtype.
+
+    Raises:
+        DTypeError: for complex numbers, ndarrays and lists.
+        ShapeError: if the shapes do not broadcast.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.complex(tw.asarray([1.0, 2.0]), float("inf")).tolist()
+    [(1+infj), (2+infj)]
+    """
+    parts = [to_inexact(part) for part in promote_broadcast("complex", (x, y))]
+    if parts[0].dtype.kind == "c":
+        raise DTypeError("complex", "parts are real numbers", (parts[0].dtype,))
+    if parts[0].dtype is float16:
+        parts = [cast_to(part, float32) for part in parts]
+    return _joined(*parts)
 
 
 def conj(x: Any, /) -> Any:

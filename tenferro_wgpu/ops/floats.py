@@ -13,7 +13,7 @@ from ..dtypes import bool_, real_dtype
 from ..errors import DTypeError
 from . import choice
 from .calling import is_scalar, lift
-from .elementwise import add, imag, multiply, real, sign
+from .elementwise import complex, imag, multiply, real, sign
 from .rounding import flat
 from .table import FLOATING, REAL_FLOATING, binary, to_bool, unary
 from .value import Value, constant_like
@@ -138,7 +138,7 @@ def nan_to_num(
     low = float(limits.min) if neginf is None else neginf
     if value.dtype.kind == "c":
         first, second = (_replaced(part, nan, high, low) for part in (real(value), imag(value)))
-        return choice.where(isfinite(value), value, add(first, multiply(second, 1j)))
+        return complex(first, second)
     return _replaced(value, nan, high, low)
 
 

@@ -183,7 +183,7 @@ class Operators(NumpyProtocols, Value):
 
     @property
     def at(self) -> TensorIndexer:
-        """Changed copies by index: ``x.at[key].set(v)``; also add, multiply, min and max."""
+        """Changed copies by index: ``x.at[key].set(v)``, add, multiply and others; or ``get()``."""
         return TensorIndexer(self)
 
     def reshape(
@@ -208,6 +208,11 @@ class Operators(NumpyProtocols, Value):
         elif places:
             axes = places
         return structural.transpose(self, axes)
+
+    def copy(self, order: str = "C") -> Any:
+        """The tensor itself: it is immutable, so that nothing ever needs a copy."""
+        del order
+        return self
 
     @property
     def T(self) -> Any:

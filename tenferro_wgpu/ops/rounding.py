@@ -13,7 +13,7 @@ from ..dtypes import float16, float32
 from ..errors import DTypeError
 from . import choice
 from .calling import cast_to, lift, promote_broadcast
-from .elementwise import abs, add, divide, imag, multiply, negative, real, subtract
+from .elementwise import add, complex, divide, imag, multiply, negative, real, subtract
 from .table import REAL_FLOATING, REAL_NUMBERS, binary, unary
 from .value import Value, constant_like
 
@@ -98,15 +98,8 @@ def _at_place(x: Value, decimals: int) -> Any:
 
 
 def _rounded_parts(z: Value, decimals: int) -> Any:
-    """Complex numbers with both parts rounded, by adding what each part lacks.
-
-    Adding finite steps leaves infinities in their own part, which products with 1j do not.
-    """
-    steps = []
-    for part in (real(z), imag(z)):
-        step = subtract(round(part, decimals), part)
-        steps.append(choice.where(choice.less(abs(step), np.inf), step, constant_like(step, 0)))
-    return add(z, add(steps[0], multiply(steps[1], 1j)))
+    """Complex numbers with both parts rounded."""
+    return complex(round(real(z), decimals), round(imag(z), decimals))
 
 
 def _rounded(x: Value, zeros: int) -> Any:

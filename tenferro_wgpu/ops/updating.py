@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..dtypes import bool_
 from ..errors import DTypeError
-from . import choice
+from . import choice, powers
 from . import elementwise as arithmetic
 from .calling import cast_to, check_scalar, is_scalar, lift
+from .getitem import getitem, getitem_async
 from .reading import Reading, run, run_async
 from .scattering import REFUSED_KINDS, SCATTERS
 from .selection import Selection, fitted, parse_key
@@ -26,9 +28,21 @@ __all__ = ["IndexedTensor", "TensorIndexer"]
 _COMBINATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda old, new: new,
     "add": arithmetic.add,
+    "subtract": arithmetic.subtract,
     "multiply": arithmetic.multiply,
+    "divide": arithmetic.divide,
+    "power": powers.pow,
     "min": choice.minimum,
     "max": choice.maximum,
+}
+#: Kinds of dtypes that a combination does not take: quotients of integers are not integers.
+_REFUSED = {**REFUSED_KINDS, "subtract": "b", "divide": "biu", "power": "b"}
+#: What to write for methods of JAX that are not here.
+_ELSEWHERE = {
+    "apply": "x.at[key].set(f(x[key]))",
+    "sub": "x.at[key].subtract(v)",
+    "div": "x.at[key].divide(v)",
+    "pow": "x.at[key].power(v)",
 }
 
 
@@ -47,9 +61,13 @@ class TensorIndexer:
 class IndexedTensor:
     """A tensor with an index: methods return the whole tensor, changed at that index.
 
+    `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `min` and `max` change it; `get` gives
+    ``x[key]``.
+
     The index is anything that ``x[key]`` takes.  Values broadcast to the shape of ``x[key]`` and
     take the dtype of `x`, as in an assignment.  Where an index array names an element several
-    times, `set` keeps the last value, as NumPy does; the others accumulate.  A mask with a scalar
+    times, `set` keeps the last value, as NumPy does; the others accumulate: divisors and exponents
+    are multiplied first.  A mask with a scalar
     reads nothing from the device; a mask with a tensor reads how many elements it chooses
     (`set_async` and its like wait for that where nothing can block).
 
@@ -85,6 +103,18 @@ class IndexedTensor:
 
     mul = multiply
 
+    def subtract(self, value: Any) -> Any:
+        """`x` less `value` at the index; repeated indices accumulate."""
+        return run(self._changed("subtract", value), "at[...].subtract", "at[...].subtract_async")
+
+    def divide(self, value: Any) -> Any:
+        """`x` divided by `value` at the index; repeated indices accumulate."""
+        return run(self._changed("divide", value), "at[...].divide", "at[...].divide_async")
+
+    def power(self, value: Any) -> Any:
+        """`x` to the power of `value` at the index; exponents of repeated indices multiply."""
+        return run(self._changed("power", value), "at[...].power", "at[...].power_async")
+
     def min(self, value: Any) -> Any:
         """The smaller of `x` and `value` at the index, `x` elsewhere; NaN if either is."""
         return run(self._changed("min", value), "at[...].min", "at[...].min_async")
@@ -92,6 +122,14 @@ class IndexedTensor:
     def max(self, value: Any) -> Any:
         """The larger of `x` and `value` at the index, `x` elsewhere; NaN if either is."""
         return run(self._changed("max", value), "at[...].max", "at[...].max_async")
+
+    def get(self) -> Any:
+        """``x[key]``."""
+        return getitem(self._x, self._key)
+
+    async def get_async(self) -> Any:
+        """Like `get`, without blocking."""
+        return await getitem_async(self._x, self._key)
 
     async def set_async(self, value: Any) -> Any:
         """Like `set`, without blocking."""
@@ -105,6 +143,20 @@ class IndexedTensor:
         """Like `multiply`, without blocking."""
         return await run_async(self._changed("multiply", value))
 
+    mul_async = multiply_async
+
+    async def subtract_async(self, value: Any) -> Any:
+        """Like `subtract`, without blocking."""
+        return await run_async(self._changed("subtract", value))
+
+    async def divide_async(self, value: Any) -> Any:
+        """Like `divide`, without blocking."""
+        return await run_async(self._changed("divide", value))
+
+    async def power_async(self, value: Any) -> Any:
+        """Like `power`, without blocking."""
+        return await run_async(self._changed("power", value))
+
     async def min_async(self, value: Any) -> Any:
         """Like `min`, without blocking."""
         return await run_async(self._changed("min", value))
@@ -112,6 +164,10 @@ class IndexedTensor:
     async def max_async(self, value: Any) -> Any:
         """Like `max`, without blocking."""
         return await run_async(self._changed("max", value))
+
+    def __getattr__(self, name: str) -> Any:
+        hint = f"; write {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+        raise AttributeError(f"x.at[...] has no attribute {name!r}{hint}", name=name, obj=self)
 
     def _value(self, op: str, value: Any) -> Value:
         if isinstance(value, Value):
@@ -139,9 +195,24 @@ class IndexedTensor:
         if mask is not None:
             return _masked(op, selection, combine, new)
         if selection.is_advanced:
-            return selection.restored(selection.scattered(SCATTERS[name], new))
+            if name == "subtract":
+                name, new = "add", arithmetic.negative(new)
+            if name in SCATTERS:
+                return selection.restored(selection.scattered(SCATTERS[name], new))
+            # One change by the product of what meets at an element, where something does.
+            factors = yield from self._scattered(op, constant_like(x, 1), "multiply", new)
+            flags = constant_like(x, False, dtype=bool_)
+            found = constant_like(new, True, shape=(), dtype=bool_)
+            named = yield from self._scattered(op, flags, "set", found)
+            return choice.where(named, combine(x, factors), x)
         new = fitted(op, new, selection.shape)
         return selection.restored(combine(selection.sliced(), new))
+
+    def _scattered(self, op: str, target: Value, name: str, new: Value) -> Reading[Any]:
+        """Another tensor of the shape of `x`, changed at the same index."""
+        selection = parse_key(op, target, self._key)
+        yield from selection.counting()
+        return selection.restored(selection.scattered(SCATTERS[name], new))
 
 
 def _masked(op: str, selection: Selection, combine: Callable[[Any, Any], Any], new: Value) -> Any:
@@ -156,5 +227,8 @@ def _masked(op: str, selection: Selection, combine: Callable[[Any, Any], Any], n
 
 
 def _check_dtype(op: str, name: str, x: Value) -> None:
-    if x.dtype.kind in REFUSED_KINDS.get(name, ""):
-        raise DTypeError(op, f"{x.dtype} tensors are not supported", (x.dtype,))
+    if x.dtype.kind in _REFUSED.get(name, ""):
+        hint = (
+            "take .real, .imag or abs(...)" if x.dtype.kind == "c" else "convert with astype(...)"
+        )
+        raise DTypeError(op, f"{x.dtype} tensors are not supported; {hint} first", (x.dtype,))

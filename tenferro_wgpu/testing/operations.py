@@ -55,6 +55,12 @@ def _of_floats(theirs: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda x: theirs(x) if x.dtype.kind == "f" else x
 
 
+def _joined(x: Array, y: Array) -> Array:
+    result = np.empty(x.shape, np.result_type(x.dtype, np.complex64))
+    result.real, result.imag = x, y
+    return result
+
+
 UNARY = {
     "negative": Case(tw.negative, np.negative, FIELD),
     "positive": Case(tw.positive, np.positive, FIELD),
@@ -96,7 +102,8 @@ BINARY = {
     "fmax": Case(tw.fmax, np.fmax, ALL, any_zero=True),
     "fmin": Case(tw.fmin, np.fmin, ALL, any_zero=True),
     "copysign": Case(tw.copysign, np.copysign, FLOATS),
-    "nextafter": Case(tw.nextafter, np.nextafter, FLOATS, any_zero=True),
+    "nextafter": Case(tw.nextafter, np.nextafter, FLOATS),
+    "complex": Case(tw.complex, _joined, FLOATS),
     "equal": Case(tw.equal, np.equal, EVERY),
     "not_equal": Case(tw.not_equal, np.not_equal, EVERY),
     "less": Case(tw.less, np.less, ALL),

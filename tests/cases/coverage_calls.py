@@ -39,7 +39,7 @@ ONE = (
 TWO = (
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "pow",
     "maximum", "minimum", "fmax", "fmin", "atan2", "hypot", "logaddexp", "copysign",
-    "nextafter", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+    "nextafter", "complex", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
     "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_left_shift", "bitwise_right_shift", "isclose", "allclose", "array_equal", "divmod",
     "outer", "kron", "vecdot", "inner", "broadcast_arrays", "isin",

@@ -54,7 +54,9 @@ case("mask beside an array", lambda x: x[MASK[:, 0], [1, 0, 1][:1]] ** 2, X)
 case("mask, set by a scalar", lambda x: x.at[MASK].set(2.0) * x, X)
 case("mask, set", lambda x, v: x.at[x > 0.1].set(v[: int(np.sum(X > 0.1))] ** 2), X, _spread(12))
 case("mask, multiply", lambda x, v: x.at[MASK].multiply(v), X, _spread(4, salt=7))
-for _name in ("set", "add", "multiply", "min", "max"):
+case("at, divide", lambda x, v: x.at[1:, ::2].divide(v), X, C[:2])
+case("at, power", lambda x, v: (x * x).at[ROWS, 1].power(v), X, C + 0.7)
+for _name in ("set", "add", "subtract", "multiply", "divide", "min", "max"):
     case(
         f"at, {_name} elements",
         lambda x, v, _n=_name: getattr(x.at[[0, 1, 0], [3, 3, 3]], _n)(v) ** 2, X, C,

@@ -139,3 +139,25 @@ def test_moves_keep_every_bit(rt, dtype):
     chosen = tw.where(mask, x, tw.flip(x, (0,))).numpy()
     want = np.where(np.arange(64) % 3 == 0, z, z[::-1])
     np.testing.assert_array_equal(chosen.view(words), want.view(words))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_parts_are_joined_bit_by_bit(rt, flushes, dtype):
+    """A product with 1j would make NaN of what stands beside infinities, and lose signs of 0."""
+    z = grid(dtype, subnormal=not flushes)
+    x, y = (rt.constant_from(part.copy()) for part in (z.real, z.imag))
+    got = tw.complex(x, y).numpy()
+    for mine, theirs in ((got.real, z.real), (got.imag, z.imag)):
+        np.testing.assert_array_equal(mine, theirs)
+        known = ~np.isnan(theirs)
+        np.testing.assert_array_equal(np.signbit(mine[known]), np.signbit(theirs[known]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_replaced_parts_stay_in_their_place(rt, dtype):
+    z = grid(dtype, subnormal=False)
+    for options in ({}, {"nan": np.inf}, {"posinf": np.nan, "neginf": -np.inf, "nan": -0.0}):
+        got = tw.nan_to_num(rt.constant_from(z), **options).numpy()
+        want = np.nan_to_num(z, **options)
+        np.testing.assert_array_equal(got.real, want.real)
+        np.testing.assert_array_equal(got.imag, want.imag)

@@ -107,6 +107,7 @@ ROWS = [
     Row("abs", (of(C128, 3),), (3,)),
     Row("real", (of(C128, 3),), (3,)),
     Row("imag", (of(C128, 3),), (3,)),
+    Row("complex", (real(3, 1), real(4)), (3, 4), C128),
     *(Row(name, (real(3, 4), real(3, 4)), (3, 4)) for name in BINARY),
     *(Row(name, (real(3, 1), real(4)), (3, 4)) for name in BINARY),
     *(Row(name, (of(C128, 3), of(C128, 3)), (3,), C128) for name in COMPLEX_BINARY),

@@ -25,6 +25,7 @@ KEYS = {
 CHANGES = {
     "set": lambda view, v: v,
     "add": np.add,
+    "subtract": np.subtract,
     "multiply": np.multiply,
     "min": np.minimum,
     "max": np.maximum,
@@ -265,7 +266,7 @@ def test_every_dtype(rt, dtype):
         new = rt.constant_from(values)
         for change in ("set", *CHANGES):
             kind = np.dtype(dtype).kind
-            if kind in {"add": "b", "multiply": "b", "min": "c", "max": "c"}.get(change, ""):
+            if kind in ("c" if change in ("min", "max") else "" if change == "set" else "b"):
                 with pytest.raises(errors.DTypeError):
                     getattr(y.at[key], change)(new)
                 continue
@@ -288,3 +289,37 @@ def test_scatter_takes_both_names_of_multiplication(rt):
     for name in ("mul", "multiply"):
         found = tw.scatter(x, [[0], [0]], updates, axes=(0,), combine=name)
         np.testing.assert_array_equal(found.numpy(), [35, 2, 3])
+
+
+def test_quotients_and_powers(rt):
+    host = np.array([[1.0, -2.0, 4.0], [8.0, 16.0, 32.0]], np.float32)
+    x = rt.constant_from(host)
+    for change, combine in (("divide", np.divide), ("power", np.power)):
+        for key in ((0,), (slice(None), [0, 2, 2]), (host > 3,), ([1, 1, 0],)):
+            expected = host.copy()
+            combine.at(expected, key, np.float32(2))
+            got = getattr(x.at[key], change)(2.0)
+            np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+    with pytest.raises(errors.DTypeError, match=r"at\[\.\.\.\]\.divide.*astype"):
+        tw.asarray([1, 2]).at[0].divide(2)
+
+
+def test_get_and_names_of_other_libraries(rt):
+    import asyncio
+
+    x = rt.constant_from(np.arange(6.0, dtype=np.float32).reshape(2, 3))
+    assert x.at[1, ::2].get().tolist() == [3.0, 5.0]
+    assert asyncio.run(x.at[x > 3].get_async()).tolist() == [4.0, 5.0]
+    assert asyncio.run(x.at[0].mul_async(2.0)).tolist() == x.at[0].mul(2.0).tolist()
+    with pytest.raises(AttributeError, match=r"write x\.at\[key\]\.set\(f\(x\[key\]\)\)"):
+        x.at[0].apply(tw.exp)
+    with pytest.raises(AttributeError, match="no attribute 'sett'"):
+        x.at[0].sett(0)
+
+
+def test_every_change_has_an_async_form():
+    from tenferro_wgpu.ops.updating import IndexedTensor
+
+    public = {name for name in vars(IndexedTensor) if not name.startswith("_")}
+    changes = {name for name in public if not name.endswith("_async")}
+    assert public == changes | {f"{name}_async" for name in changes}

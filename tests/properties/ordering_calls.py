@@ -190,7 +190,13 @@ def _getitem_masks(source: Source) -> Call:
     return Call("getitem with masks", tw.getitem, lambda array, key: array[key], [operand, key])
 
 
-CHANGES = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+CHANGES = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
 
 
 def _host_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -199,7 +205,7 @@ def _host_key(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @maker("at")
 def _at(source: Source) -> Call:
-    change = source.choice(("set", "add", "multiply", "min", "max"))
+    change = source.choice(("set", "add", "subtract", "multiply", "min", "max"))
     dtype = source.choice(ALL if change in ("set", "min", "max") else NUMBERS)
     operand = _with_axes(source, dtype, "small" if change in CHANGES else "any")
     key = _key(source, operand.shape)

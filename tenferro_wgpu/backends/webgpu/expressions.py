@@ -156,6 +156,8 @@ def _step_text(step: Step, names: list[str]) -> str:
         return f"{view.zero}()"
     if operation == "cast":
         return _cast_text(view, _view(step.result), names[0])
+    if operation == "complex":
+        return f"{_view(step.result).complex}({', '.join(names)})"
     if operation == "select":
         return f"select({names[2]}, {names[1]}, {names[0]})"
     if operation == "clip":
@@ -193,7 +195,7 @@ def _cast_text(source: DialectView, target: DialectView, name: str) -> str:
             _cast_text(source.parts, target.parts, f"{part}({name})")
             for part in (source.real, source.imag)
         )
-    return f"{target.join}({real}, {imag})"
+    return f"{target.complex}({real}, {imag})"
 
 
 @lru_cache(maxsize=1024)

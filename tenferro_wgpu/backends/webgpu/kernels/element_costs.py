@@ -11,7 +11,9 @@ from tenferro_wgpu.backends.webgpu.expressions import COMPARISONS, LOGICAL, Expr
 #: Dialects whose products a compiler may round together with a following sum, and operations
 #: after which there is nothing to round.
 _CONTRACTED = frozenset({"f32", "f64n", "c64", "c128n"})
-_EXACT = frozenset({"copy", "conj", "real", "neg", "abs", "sign", "select", "maximum", "minimum"})
+_EXACT = frozenset(
+    {"copy", "complex", "conj", "real", "neg", "abs", "sign", "select", "maximum", "minimum"}
+)
 #: Operations of which a kernel may hold many copies.
 _CHEAP = _EXACT | {"add", "sub", "mul", "div", "sqrt"}
 #: Operations of which a kernel may hold some copies.

@@ -314,7 +314,17 @@ def primitive_to_expression(
 
 
 @kernel(
-    "cast", "imag", "select", *MOVES, *UNARY, *BINARY, *SPECIAL, *PREDICATES, *COMPARISONS, *LOGICAL
+    "cast",
+    "complex",
+    "imag",
+    "select",
+    *MOVES,
+    *UNARY,
+    *BINARY,
+    *SPECIAL,
+    *PREDICATES,
+    *COMPARISONS,
+    *LOGICAL,
 )
 def launch_elementwise(
     launcher: Launcher,
