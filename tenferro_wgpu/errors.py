@@ -23,6 +23,7 @@ __all__ = [
     "ExtensionRegistryError",
     "InPlaceOnVariableError",
     "IndexOutOfBoundsError",
+    "IndexShapeError",
     "LossyConversionError",
     "MaskShapeError",
     "MalformedFamilyIdError",
@@ -130,7 +131,10 @@ class LossyConversionError(TenferroError, TypeError):
 
 
 #: Operations that can allow an index out of bounds.
-_WITH_MODE = frozenset({"scatter_add", "scatter_add_slices", "take", "take_along_axis"})
+_WITH_MODE = (
+    "gather", "put_along_axis", "scatter", "scatter_add", "scatter_add_slices", "take",
+    "take_along_axis",
+)  # fmt: skip
 
 
 class IndexOutOfBoundsError(TenferroError, IndexError):
@@ -146,12 +150,24 @@ class IndexOutOfBoundsError(TenferroError, IndexError):
         found = "an index" if index is None else f"index {index}"
         where = "" if axis is None else f" on axis {axis}"
         bound = "its axis" if size is None else f"an axis of size {size}"
-        hint = '; use mode="clip", "wrap" or "fill" to allow it' if op in _WITH_MODE else ""
-        if op == "bincount":
-            hint = "; numbers are counted from 0 up"
-        elif op == "gather":  # also what x[i] comes to, which has no mode
-            hint = '; take(x, i, mode="clip"), "wrap" or "fill" allows it'
-        super().__init__(f"{op}: {found} is out of bounds for {bound}{where}{hint}")
+        super().__init__(f"{op}: {found} is out of bounds for {bound}{where}{self._hint()}")
+
+    def _hint(self) -> str:
+        """What allows such an index, if anything does."""
+        if self.op == "bincount":
+            return "; numbers are counted from 0 up"
+        if self.size == 0:
+            return ""
+        return '; use mode="clip", "wrap" or "fill" to allow it' if self.op in _WITH_MODE else ""
+
+
+class IndexShapeError(ShapeError, IndexError):
+    """Index arrays of one key, or masks among them, that do not broadcast to one shape."""
+
+    def __init__(self, op: str, shapes: Iterable[Sequence[int]]) -> None:
+        several = tuple(tuple(shape) for shape in shapes)
+        shown = " and ".join(map(str, several))
+        super().__init__(op, f"index arrays of shapes {shown} do not broadcast", several)
 
 
 class MaskShapeError(ShapeError, IndexError):

@@ -29,6 +29,7 @@ def gather(
     axes: tuple[int, ...],
     slice_sizes: tuple[int, ...],
     mode: str,
+    caller: str = "gather",
 ) -> Array:
     """Windows of `x`, shape ``batch + slice_sizes``.
 
@@ -39,7 +40,7 @@ def gather(
     batch_shape = indices.shape[:-1]
     if 0 in out.shape:
         return xp.empty(out.shape, out.dtype)  # nothing is read, so nothing is out of bounds
-    starts, inside = _window_starts(xp, "gather", x.shape, indices, axes, slice_sizes, mode)
+    starts, inside = _window_starts(xp, caller, x.shape, indices, axes, slice_sizes, mode)
     order = _indexed_first(axes, x.ndim)
     source = _crop(x.transpose(order), len(axes), [slice_sizes[axis] for axis in order])
     windows = source[_positions(xp, x.shape, starts, axes, slice_sizes)]
@@ -94,8 +95,9 @@ def _scattering(name: str, choose: Callable[[Namespace], Callable[..., None]]) -
         *,
         axes: tuple[int, ...],
         mode: str,
+        caller: str = name,
     ) -> Array:
-        return _scattered(xp, name, x, indices, updates, axes, mode, choose(xp))
+        return _scattered(xp, caller, x, indices, updates, axes, mode, choose(xp))
 
     return kernel
 

@@ -37,14 +37,20 @@ def _check_indices(op: str, x: ShapeDtype, indices: ShapeDtype, axes: Shape) -> 
 
 
 def _gather_shape(
-    x: ShapeDtype, indices: ShapeDtype, *, axes: Shape, slice_sizes: Shape, mode: str
+    x: ShapeDtype,
+    indices: ShapeDtype,
+    *,
+    axes: Shape,
+    slice_sizes: Shape,
+    mode: str,
+    caller: str = "gather",
 ) -> ShapeDtype:
-    _check_indices("gather", x, indices, axes)
+    _check_indices(caller, x, indices, axes)
     if len(slice_sizes) != len(x.shape) or any(
         not 0 <= size <= extent for size, extent in zip(slice_sizes, x.shape, strict=True)
     ):
         raise ShapeError(
-            "gather",
+            caller,
             f"slices of sizes {slice_sizes} do not fit into shape {x.shape}",
             (x.shape, slice_sizes),
         )
@@ -55,9 +61,15 @@ def scatter_shape(op: str) -> Callable[..., ShapeDtype]:
     """The shape rule of primitives that scatter."""
 
     def shape_rule(
-        x: ShapeDtype, indices: ShapeDtype, updates: ShapeDtype, *, axes: Shape, mode: str
+        x: ShapeDtype,
+        indices: ShapeDtype,
+        updates: ShapeDtype,
+        *,
+        axes: Shape,
+        mode: str,
+        caller: str = op,
     ) -> ShapeDtype:
-        _check_indices(op, x, indices, axes)
+        _check_indices(caller, x, indices, axes)
         batch = len(indices.shape) - 1
         sizes = updates.shape[batch:]
         if (
@@ -66,7 +78,7 @@ def scatter_shape(op: str) -> Callable[..., ShapeDtype]:
             or any(size > extent for size, extent in zip(sizes, x.shape, strict=True))
         ):
             raise ShapeError(
-                op,
+                caller,
                 f"updates of shape {updates.shape} do not fit indices of shape {indices.shape} "
                 f"and a tensor of shape {x.shape}",
                 (x.shape, indices.shape, updates.shape),

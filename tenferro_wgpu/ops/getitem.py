@@ -31,6 +31,7 @@ def getitem(x: Any, key: Any, /) -> Any:
 
     Raises:
         IndexOutOfBoundsError: for an index outside its axis.
+        IndexShapeError: for index arrays that do not broadcast to one shape.
         MaskShapeError: for a mask that has not the shape of the axes it indexes.
         AxisError: for more indices than axes.
         DTypeError: for anything else in a key.
@@ -51,7 +52,8 @@ async def getitem_async(x: Any, key: Any, /) -> Any:
     """Like `getitem`, without blocking: for masks in browsers that cannot wait.
 
     Raises:
-        IndexOutOfBoundsError, MaskShapeError, AxisError, DTypeError, ArgumentError: as `getitem`.
+        IndexOutOfBoundsError, IndexShapeError, MaskShapeError, AxisError, DTypeError,
+            ArgumentError: as `getitem`.
 
     >>> import asyncio, tenferro_wgpu as tw
     >>> x = tw.asarray([1.0, -2.0, 3.0])

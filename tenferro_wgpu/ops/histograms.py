@@ -35,8 +35,6 @@ def _counted(places: Value, weights: Value | None, length: int) -> Any:
     if weights is None:
         return apply(COUNT_PLACES, places, length=length)
     counts = constant_like(weights, 0, shape=(length,))
-    if places.size == 0 or length == 0:
-        return counts
     starts = views.reshaped(places, (places.size, 1))
     rows = views.reshaped(weights, (places.size, 1))
     return apply(SCATTER_ADD, counts, starts, rows, axes=(0,), mode="fill")

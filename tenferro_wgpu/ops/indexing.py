@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import int64
+from ..dtypes import int64, uint64
 from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
-from . import joining, structural, views
+from . import choice, joining, rounding, structural, views
 from .calling import (
     as_axes,
     broadcast_shapes,
@@ -56,17 +56,38 @@ def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
     return array
 
 
+def check_integers(op: str, indices: Value) -> None:
+    """Raise DTypeError unless the tensor holds integers."""
+    if indices.dtype.kind not in "iu":
+        raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
+
+
+def device_indices(indices: Value, extents: Shape, mode: str) -> Any:
+    """An integer tensor in a dtype of the kernels; its last axis may count several axes.
+
+    Of uint64 the numbers that int64 does not hold stay beyond every axis; mode "wrap" brings
+    all numbers into their axis first.
+    """
+    if indices.dtype in INDEX_DTYPES:
+        return indices
+    if indices.dtype == uint64:
+        if mode == "wrap":
+            sizes = np.maximum(np.array(extents, np.uint64), 1)
+            divisor = indices.interpreter.array(sizes[0] if len(sizes) == 1 else sizes)
+            indices = rounding.remainder(indices, divisor)
+        else:
+            indices = choice.minimum(indices, constant_like(indices, 2**63 - 1))
+    return cast_to(indices, int64)
+
+
 def prepared_indices(op: str, x: Value, indices: Any, axis: int, mode: str) -> tuple[Value, str]:
     """An index tensor for the kernels and the mode they need.
 
     Host indices in mode "raise" are checked and wrapped here, so that the kernel need not.
     """
     if isinstance(indices, Value):
-        if indices.dtype.kind not in "iu":
-            raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
-        if indices.dtype not in INDEX_DTYPES:
-            indices = cast_to(indices, int64)
-        return indices, mode
+        check_integers(op, indices)
+        return device_indices(indices, x.shape[axis : axis + 1], mode), mode
     array = index_array(op, indices)
     if mode == "raise":
         outside = (array < -x.shape[axis]) | (array >= x.shape[axis])
@@ -74,8 +95,10 @@ def prepared_indices(op: str, x: Value, indices: Any, axis: int, mode: str) -> t
             raise IndexOutOfBoundsError(
                 op, index=int(array[outside].flat[0]), axis=axis, size=x.shape[axis]
             )
+        array = array.astype(np.int64)
         array = np.where(array < 0, array + x.shape[axis], array)
         mode = "clip"
+    array = _within_int64(array, x.shape[axis], mode)
     narrow = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
     return x.interpreter.array(array.astype(np.int32 if narrow else np.int64)), mode
 
@@ -91,9 +114,10 @@ def gather(
     `indices` has shape ``batch + (len(axes),)``: entry j is the start along ``axes[j]``; along
     other axes slices start at 0.  The result has shape ``batch + slice_sizes``.
 
-    `mode` says what an index out of bounds does: "raise" (negative indices wrap once; others
-    raise IndexOutOfBoundsError, for an index tensor when a result is read or at synchronize),
-    "clip", "wrap", or "fill" (0 or NaN).
+    `mode` says what an index out of bounds does: "raise" (negative indices count from the end;
+    others raise IndexOutOfBoundsError, for an index tensor when a result is read or at
+    synchronize), "clip" (the nearest index there is, 0 for negative ones), "wrap" (the index
+    modulo the extent), or "fill" (NaN, or 0 where the dtype has none; for negative ones too).
 
     Raises:
         IndexOutOfBoundsError: in mode "raise".
@@ -127,7 +151,8 @@ def start_indices(
 ) -> tuple[Value, str]:
     """The starts of windows of `sizes` for the kernels, and the mode they need."""
     if isinstance(indices, Value):
-        return prepared_indices(op, x, indices, 0, mode)
+        check_integers(op, indices)
+        return device_indices(indices, tuple(x.shape[axis] for axis in axes), mode), mode
     array = index_array(op, indices)
     if array.ndim == 0 or array.shape[-1] != len(axes) or len(sizes) != x.ndim:
         return x.interpreter.array(array.astype(np.int64)), mode
@@ -145,6 +170,11 @@ def start_indices(
     return x.interpreter.array(array.astype(np.int64)), mode
 
 
+def _check_sums(op: str, x: Value) -> None:
+    if x.dtype.kind == "b":
+        raise DTypeError(op, "bool tensors are not supported; use astype(...) first", (x.dtype,))
+
+
 def scatter_add_slices(
     x: Any, indices: Any, updates: Any, /, *, axes: Any, mode: str = "raise"
 ) -> Any:  # fmt: skip
@@ -156,7 +186,7 @@ def scatter_add_slices(
     Raises:
         IndexOutOfBoundsError: in mode "raise".
         ShapeError: if indices, updates and tensor do not fit together.
-        DTypeError: for indices that are no integers.
+        DTypeError: for indices that are no integers, and for bools, which have no sum.
         ArgumentError: for another `mode`.
         AxisError: if an axis does not exist.
 
@@ -166,11 +196,14 @@ def scatter_add_slices(
     [1.0, 12.0, 20.0, 0.0]
     """
     value, added = promote("scatter_add_slices", (x, updates))
+    _check_sums("scatter_add_slices", value)
     check_mode("scatter_add_slices", mode)
     places = ordered_axes("scatter_add_slices", axes, value.ndim)
     sizes = added.shape[added.ndim - value.ndim :]
     starts, mode = start_indices("scatter_add_slices", value, indices, places, sizes, mode)
-    return apply(SCATTER_ADD, value, starts, added, axes=places, mode=mode)
+    return apply(
+        SCATTER_ADD, value, starts, added, axes=places, mode=mode, caller="scatter_add_slices"
+    )
 
 
 def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise") -> Any:
@@ -198,13 +231,23 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise
     if value.shape[place] == 0:
         if found.size:
             raise IndexOutOfBoundsError("take", axis=place, size=0)
-        return constant_like(
-            value, 0, shape=value.shape[:place] + found.shape + value.shape[place + 1 :]
-        )
+        return views.reshaped(value, value.shape[:place] + found.shape + value.shape[place + 1 :])
     starts = views.reshaped(found, (*found.shape, 1))
-    out = apply(GATHER, value, starts, axes=(place,), slice_sizes=sizes, mode=mode)
+    out = apply(GATHER, value, starts, axes=(place,), slice_sizes=sizes, mode=mode, caller="take")
     rest = value.shape[:place] + value.shape[place + 1 :]
     return _batch_to(views.reshaped(out, found.shape + rest), found.ndim, place)
+
+
+def _within_int64(array: np.ndarray[Any, Any], extent: int, mode: str) -> np.ndarray[Any, Any]:
+    """Host indices with those that int64 does not hold as `device_indices` has them."""
+    if array.dtype != np.uint64:
+        return array
+    found: np.ndarray[Any, Any]
+    if mode == "wrap":
+        found = np.remainder(array, np.uint64(max(extent, 1)))
+    else:
+        found = np.minimum(array, np.uint64(2**63 - 1))
+    return found
 
 
 def _batch_to(x: Value, count: int, place: int) -> Any:
@@ -227,7 +270,7 @@ def scatter_add(
     Raises:
         IndexOutOfBoundsError: in mode "raise".
         ShapeError: if the updates do not broadcast.
-        DTypeError: for indices that are no integers.
+        DTypeError: for indices that are no integers, and for bools, which have no sum.
         ArgumentError: for another `mode`.
         AxisError: if an axis does not exist.
 
@@ -236,6 +279,7 @@ def scatter_add(
     [5.0, 0.0, 2.0]
     """
     value, added = promote("scatter_add", (x, updates))
+    _check_sums("scatter_add", value)
     check_mode("scatter_add", mode)
     return scattered("scatter_add", value, indices, added, axis, mode)
 
@@ -246,14 +290,16 @@ def scattered(op: str, value: Value, indices: Any, added: Value, axis: int, mode
     found, mode = prepared_indices(op, value, indices, place, mode)
     behind = value.shape[place + 1 :]
     added = structural.broadcast_to(added, value.shape[:place] + found.shape + behind)
-    if found.size == 0 or value.size == 0:
+    if value.shape[place] == 0:
+        if found.size:
+            raise IndexOutOfBoundsError(op, axis=place, size=0)
         return value
     batch = tuple(range(place, place + found.ndim))
     rest = tuple(one for one in range(added.ndim) if one not in batch)
     added = views.permuted(added, batch + rest)
     added = views.reshaped(added, found.shape + value.shape[:place] + (1,) + behind)
     starts = views.reshaped(found, (*found.shape, 1))
-    return apply(SCATTER_ADD, value, starts, added, axes=(place,), mode=mode)
+    return apply(SCATTER_ADD, value, starts, added, axes=(place,), mode=mode, caller=op)
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int = -1, *, mode: str = "raise") -> Any:
@@ -295,7 +341,8 @@ def take_along_axis(x: Any, indices: Any, /, axis: int = -1, *, mode: str = "rai
     )
     shape = others[:place] + (found.shape[place],) + others[place + 1 :]
     found = structural.broadcast_to(found, shape)
-    return picked(value, coordinates(found, place), tuple(range(value.ndim)), mode)
+    axes = tuple(range(value.ndim))
+    return picked("take_along_axis", value, coordinates(found, place), axes, mode)
 
 
 def coordinates(found: Value, place: int) -> list[Any]:
@@ -310,7 +357,7 @@ def coordinates(found: Value, place: int) -> list[Any]:
     return result
 
 
-def picked(x: Value, indices: list[Any], axes: Shape, mode: str) -> Any:
+def picked(op: str, x: Value, indices: list[Any], axes: Shape, mode: str) -> Any:
     """Single elements along `axes` by one index tensor per axis, all of one shape and dtype.
 
     The result has the shape of the indices, followed by the axes that were not indexed.
@@ -319,9 +366,10 @@ def picked(x: Value, indices: list[Any], axes: Shape, mode: str) -> Any:
     starts = joining.stack(indices, axis=len(shape))
     sizes = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
     rest = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
-    if any(x.shape[axis] == 0 for axis in axes):
+    empty = [axis for axis in axes if x.shape[axis] == 0]
+    if empty:
         if starts.size:
-            raise IndexOutOfBoundsError("take", size=0)
-        return constant_like(x, 0, shape=shape + rest)
-    out = apply(GATHER, x, starts, axes=axes, slice_sizes=sizes, mode=mode)
+            raise IndexOutOfBoundsError(op, axis=empty[0], size=0)
+        return views.reshaped(x, shape + rest)
+    out = apply(GATHER, x, starts, axes=axes, slice_sizes=sizes, mode=mode, caller=op)
     return views.reshaped(out, shape + rest)

@@ -37,9 +37,13 @@ class Mask:
         self.shape: Shape = tuple(mask.shape) if self._host is None else self._host.shape
 
     def check(self, op: str, axis: int) -> None:
-        """Raise MaskShapeError if the axes of the tensor from `axis` on are not the mask's."""
+        """Raise MaskShapeError if the axes of the tensor from `axis` on are not the mask's.
+
+        As in NumPy an extent of 0 of the mask fits every axis.
+        """
         shape = self._x.shape
-        if shape[axis : axis + len(self.shape)] != self.shape:
+        extents = shape[axis : axis + len(self.shape)]
+        if any(n not in (0, m) for n, m in zip(self.shape, extents, strict=True)):
             raise MaskShapeError(op, self.shape, shape, axis)
 
     @property

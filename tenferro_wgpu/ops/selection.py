@@ -6,6 +6,7 @@ that view.  A mask indexes one axis, into which the view merges those that it ha
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..errors import (
     AxisError,
     DTypeError,
     IndexOutOfBoundsError,
+    IndexShapeError,
     ShapeError,
 )
 from . import choice, joining, structural, views
@@ -149,10 +151,15 @@ class Selection:
 
     def _add_mask(self, mask: Mask, axis: int) -> None:
         mask.check(self._op, axis)
-        self._advanced.append((len(self._shape), axis, mask, self._run))
-        for extent in mask.shape:
+        extents = self._x.shape[axis : axis + len(mask.shape)]
+        chosen: Any = mask
+        if mask.shape != extents:
+            # An extent of 0 fits every axis; such a mask chooses nothing.
+            chosen = np.zeros(0, np.int64)
+        self._advanced.append((len(self._shape), axis, chosen, self._run))
+        for extent in extents:
             self._take_all(extent)
-        self._shape.append(mask.extent)
+        self._shape.append(math.prod(extents))
 
     def _add_integer(self, item: Any, axis: int, extent: int) -> None:
         try:
@@ -222,7 +229,7 @@ class Selection:
         if mask is not None:
             return mask.chosen(x, self.place)
         axes, found, mode = self._indices(x)
-        out = picked(x, found, axes, mode)
+        out = picked(self._op, x, found, axes, mode)
         before = self._behind(axes)
         count = found[0].ndim
         if before is None:
@@ -246,7 +253,11 @@ class Selection:
         dtype = found[0].dtype
         if any(one.dtype is not dtype for one in found):
             found = [cast_to(one, int64) for one in found]
-        shape = broadcast_shapes(self._op, *(one.shape for one in found))
+        shapes = [one.shape for one in found]
+        try:
+            shape = broadcast_shapes(self._op, *shapes)
+        except ShapeError:
+            raise IndexShapeError(self._op, shapes) from None
         return axes, [structural.broadcast_to(one, shape) for one in found], mode
 
     def _behind(self, axes: Shape) -> int | None:
@@ -268,14 +279,16 @@ class Selection:
         v = views.permuted(
             v, (*range(before, before + count), *range(before), *range(before + count, v.ndim))
         )
-        if v.size == 0:
+        empty = [axis for axis in axes if x.shape[axis] == 0]
+        if empty:
+            if found[0].size:
+                raise IndexOutOfBoundsError(self._op, axis=empty[0], size=0)
             return x
-        if x.size == 0:
-            raise IndexOutOfBoundsError(self._op, size=0)
         sizes = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
         starts = joining.stack(found, axis=count)
         return apply(
-            primitive, x, starts, views.reshaped(v, batch + sizes), axes=axes, mode=mode
+            primitive, x, starts, views.reshaped(v, batch + sizes), axes=axes, mode=mode,
+            caller=self._op,
         )  # fmt: skip
 
     def restored(self, changed: Value) -> Any:
@@ -294,8 +307,6 @@ class Selection:
             for start, stop, step in zip(self._starts, self._stops, self._steps, strict=True)
         )
         v = views.reshaped(v, counts)
-        if 0 in counts:
-            return constant_like(v, 0, shape=extents)
         if self._flipped:
             v = apply(views.FLIP, v, axes=tuple(self._flipped))
         return apply(

@@ -15,7 +15,14 @@ from ..tensor import ShapeDtype
 from . import joining, structural, views
 from .calling import as_integer, cast_to, lift, normalize_axis, promote
 from .gathering import GATHER
-from .indexing import check_mode, coordinates, ordered_axes, prepared_indices, start_indices
+from .indexing import (
+    check_mode,
+    coordinates,
+    device_indices,
+    ordered_axes,
+    prepared_indices,
+    start_indices,
+)
 from .primitive import Primitive
 from .rearranging import integers
 from .scattering import REFUSED_KINDS, SCATTERS
@@ -72,7 +79,8 @@ def _starts(op: str, x: Value, starts: Any) -> Value | tuple[int, ...]:
             raise DTypeError(op, f"starts are integers, got {starts.dtype} of {starts.shape}")
         if starts.size != x.ndim:
             raise ShapeError(op, f"{starts.size} starts for a tensor of {x.ndim} axes", (x.shape,))
-        return cast_to(views.reshaped(starts, (starts.size,)), int64)
+        flat: Value = device_indices(views.reshaped(starts, (starts.size,)), x.shape, "clip")
+        return cast_to(flat, int64)
     if isinstance(starts, np.ndarray):
         starts = starts.tolist()
     items = list(starts) if isinstance(starts, (list, tuple)) else [starts]
@@ -87,7 +95,8 @@ def _starts(op: str, x: Value, starts: Any) -> Value | tuple[int, ...]:
         elif item.dtype.kind not in "iu" or item.size != 1:
             raise DTypeError(op, f"a start is an integer, got {item.dtype} of shape {item.shape}")
         else:
-            found.append(cast_to(views.reshaped(item, ()), int64))
+            one: Value = device_indices(views.reshaped(item, ()), x.shape, "clip")
+            found.append(cast_to(one, int64))
     stacked: Value = joining.stack(found)
     return stacked
 
@@ -240,7 +249,7 @@ def put_along_axis(
     starts = joining.stack(coordinates(found, place), axis=found.ndim)
     new = views.reshaped(new, shape + (1,) * value.ndim)
     axes = tuple(range(value.ndim))
-    return apply(SCATTERS["set"], value, starts, new, axes=axes, mode=mode)
+    return apply(SCATTERS["set"], value, starts, new, axes=axes, mode=mode, caller="put_along_axis")
 
 
 def scatter(
@@ -278,4 +287,4 @@ def scatter(
     places = ordered_axes("scatter", axes, value.ndim)
     sizes = new.shape[max(new.ndim - value.ndim, 0) :]
     starts, mode = start_indices("scatter", value, indices, places, sizes, mode)
-    return apply(SCATTERS[combine], value, starts, new, axes=places, mode=mode)
+    return apply(SCATTERS[combine], value, starts, new, axes=places, mode=mode, caller="scatter")

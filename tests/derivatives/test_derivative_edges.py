@@ -44,6 +44,19 @@ ROWS = {
     "indices of a tensor": (
         lambda x: tw.take(x, tw.argmax(x)), ([1, 3, 2],), ([0, 1, 0],),
     ),
+    "nothing, chosen from nothing": (
+        lambda x, y: x[tw.asarray([[]], dtype="int64")] + y, (np.zeros((0, 2)), [3]),
+        (np.zeros((0, 2)), [0]),
+    ),
+    "nothing, put somewhere": (
+        lambda x, y: tw.ones(3).at[[]].set(x) * y[0], (np.zeros(0), [2]), (np.zeros(0), [3]),
+    ),
+    "nothing, put into an empty slice": (
+        lambda x: tw.ones(3).at[1:1].set(x), (np.zeros(0),), (np.zeros(0),),
+    ),
+    "nothing, counted": (
+        lambda x: tw.bincount(tw.asarray([], dtype="int64"), x, 2), (np.zeros(0),), (np.zeros(0),),
+    ),
     "out of bounds, filled": (
         lambda x: tw.where(tw.asarray([True, False]), tw.take(x, [1, 9], mode="fill"), 0.0),
         ([1, 2],), ([0, 1],),

@@ -218,6 +218,36 @@ def test_index_errors_name_the_call_and_no_mode_that_it_lacks(cpu, change, words
         tw.take(tw.ones(3), 7)
 
 
+#: Public name -> a call with an index of 7 on the device, of a tensor of shape (2, 3).
+BY_DEVICE_INDEX = {
+    "getitem": lambda x, i: x[i],
+    "at[...].set": lambda x, i: x.at[i].set(1.0),
+    "at[...].add": lambda x, i: x.at[i].add(1.0),
+    "at[...].multiply": lambda x, i: x.at[:, i].multiply(1.0),
+    "at[...].min": lambda x, i: x.at[i, 0].min(1.0),
+    "at[...].max": lambda x, i: x.at[i].max(1.0),
+    "take": lambda x, i: tw.take(x, i, axis=1),
+    "take_along_axis": lambda x, i: tw.take_along_axis(x, i[None], axis=1),
+    "put_along_axis": lambda x, i: tw.put_along_axis(x, i[:, None], 1.0, axis=1),
+    "gather": lambda x, i: tw.gather(x, i[None], axes=(0,), slice_sizes=(1, 3)),
+    "scatter": lambda x, i: tw.scatter(x, i[None], tw.ones((1, 1, 3)), axes=(0,)),
+    "scatter_add": lambda x, i: tw.scatter_add(x, i, 1.0),
+    "scatter_add_slices": lambda x, i: tw.scatter_add_slices(
+        x, i[None], tw.ones((1, 1, 3)), axes=(0,)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_DEVICE_INDEX)
+def test_an_index_found_on_the_device_names_the_call(rt, name):
+    call = BY_DEVICE_INDEX[name]
+    count = 2 if name == "put_along_axis" else 1
+    with pytest.raises(errors.IndexOutOfBoundsError) as caught:
+        call(rt.ones((2, 3)), rt.constant_from([7] * count)).numpy()
+    assert str(caught.value).startswith(f"{name}: index 7 is out of bounds for an axis of size")
+    assert ("mode" in str(caught.value)) == ("[" not in name and name != "getitem")
+
+
 def test_scalars_that_the_dtype_cannot_hold(rt):
     whole = rt.constant_from(np.zeros(2, np.int32))
     for change in CHANGES:

@@ -38,8 +38,29 @@ ERRORS = {
     ),
     "more elements than addresses": (lambda rt: tw.zeros((2**40, 2**40)) + 1.5, MemoryError),
     "more elements than memory": (lambda rt: (tw.zeros((2**50,)) + 1.5), MemoryError),
+    "index arrays that do not broadcast": (
+        lambda rt: rt.constant_from(X)[[0, 1], [0, 1, 2]], IndexError,
+    ),
+    "changes at index arrays that do not broadcast": (
+        lambda rt: rt.constant_from(X).at[[0, 1], [0, 1, 2]].set(0.0), IndexError,
+    ),
+    "an index that int64 does not hold": (
+        lambda rt: rt.constant_from(X)[rt.constant_from(LARGEST)].numpy(), IndexError,
+    ),
+    "an entry of nothing": (lambda rt: tw.scatter_add(rt.zeros((0, 2)), [0], 1.0), IndexError),
+    "bools added at indices": (
+        lambda rt: tw.scatter_add(rt.constant_from(X) > 0, [0], True), TypeError,
+    ),
+    "bools added at slices": (
+        lambda rt: tw.scatter_add_slices(
+            rt.constant_from(X) > 0, [[0]], rt.constant_from(X[None] > 0), axes=(0,)
+        ),
+        TypeError,
+    ),
     "reading more than memory": (lambda rt: tw.zeros((2**50,)).numpy(), MemoryError),
 }  # fmt: skip
+
+LARGEST = np.array([2**64 - 1, 2**63, 1], np.uint64)
 
 #: Twelve axes of which no two neighbours merge.
 MANY = np.arange(2**12, dtype=np.float32).reshape((2,) * 12)
@@ -61,6 +82,34 @@ VALUES = {
     ),
     "bools padded": (
         lambda rt: tw.pad(rt.constant_from(np.array([True])), 1), np.array([False, True, False]),
+    ),
+    "indices that int64 does not hold, clipped": (
+        lambda rt: tw.take(rt.constant_from(WHOLE), rt.constant_from(LARGEST), mode="clip"),
+        WHOLE[[2, 2, 1]],
+    ),
+    "indices that int64 does not hold, wrapped": (
+        lambda rt: tw.take(rt.constant_from(WHOLE), rt.constant_from(LARGEST), mode="wrap"),
+        WHOLE[[0, 2, 1]],
+    ),
+    "starts that int64 does not hold": (
+        lambda rt: tw.dynamic_slice(rt.constant_from(WHOLE), rt.constant_from(LARGEST[:1]), (1,)),
+        WHOLE[2:],
+    ),
+    "windows at starts that int64 does not hold, wrapped": (
+        lambda rt: tw.gather(
+            rt.constant_from(X), rt.constant_from(np.array([[2**64 - 1, 2**63]], np.uint64)),
+            axes=(0, 1), slice_sizes=(1, 1), mode="wrap",
+        ),
+        X[None, 1:, 2:],
+    ),
+    "a mask without extent": (
+        lambda rt: rt.constant_from(X)[rt.constant_from(np.zeros((2, 0), bool))], X[:0, 0],
+    ),
+    "a mask without extent, before an axis": (
+        lambda rt: rt.constant_from(X)[rt.constant_from(np.zeros(0, bool))], X[:0],
+    ),
+    "changes at a mask without extent": (
+        lambda rt: rt.constant_from(X).at[np.zeros((0, 3), bool)].set(1.0), X,
     ),
     "indices of nothing are not checked": (
         lambda rt: tw.take(rt.constant_from(np.zeros((2, 0, 3))), rt.constant_from([9]), axis=0),

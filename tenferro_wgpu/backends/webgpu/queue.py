@@ -91,6 +91,7 @@ class Queue(Recorder):
         *,
         axes: Sequence[int] = (),
         sizes: Sequence[int] = (),
+        caller: str = "",
     ) -> None:
         """``dispatch`` a kernel that checks indices and may find a bad one.
 
@@ -100,7 +101,8 @@ class Queue(Recorder):
         words 1 and 3 and the position of its axis among ``axes`` in word 2.
 
         Reads of the outputs and of what was computed from them, and the next ``synchronize``,
-        then raise ``IndexOutOfBoundsError`` naming ``operation``, and axis and size if given.
+        then raise ``IndexOutOfBoundsError`` naming ``caller``, or ``operation`` where none is
+        given, and axis and size if given.
         With ``TENFERRO_SYNC=1`` this call does.
         """
         if len(self._checks.unsettled) >= MAX_UNSETTLED and sys.platform != "emscripten":
@@ -110,7 +112,7 @@ class Queue(Recorder):
         with self._lock:
             if self._checks.is_full:  # other threads were faster
                 self._add_page(operation)
-            check, page, record = self._checks.note(operation, axes, sizes)
+            check, page, record = self._checks.note(caller or operation, axes, sizes)
             block = bytearray(params)
             pack_into("<I", block, 4 * RECORD_WORD, record)
             recorded = self._dispatches + len(self._commands)

@@ -93,7 +93,7 @@ def launch_gather(
     if mode == "raise":
         launcher.queue.dispatch_checked(
             pipeline, buffers, block, groups, name, (result.handle,),
-            axes=axes, sizes=[x.shape[axis] for axis in axes],
+            axes=axes, sizes=[x.shape[axis] for axis in axes], caller=params.get("caller", name),
         )  # fmt: skip
     else:
         launcher.queue.dispatch(pipeline, buffers, block, groups, name, (result.handle,))

@@ -65,7 +65,8 @@ def launch_scatter(
     rows = launcher.contiguous(updates.with_layout(updates.layout.transpose(order)), name)
     window = prod(slice_sizes[axis] for axis in axes)
     entries = prod(indices.shape[:-1]) * window
-    keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries)
+    caller = params.get("caller", name)
+    keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries, caller)
     row_count = prod(x.shape[axis] for axis in axes)
     keys = sort_pairs(launcher, keys, entries, row_count, name)
     bounds = _row_bounds(launcher, name, keys, row_count, entries)
@@ -197,6 +198,7 @@ def _target_rows(
     slice_sizes: Sequence[int],
     mode: str,
     entries: int,
+    caller: str,
 ) -> Buffer:
     """Queue the kernel that pairs each entry with its row (in C order of the indexed axes)."""
     keys = launcher.empty_buffer(8 * entries, name)
@@ -219,7 +221,7 @@ def _target_rows(
     if mode == "raise":
         launcher.queue.dispatch_checked(
             pipeline, buffers, words(block), groups, name, (keys,),
-            axes=axes, sizes=[shape[axis] for axis in axes],
+            axes=axes, sizes=[shape[axis] for axis in axes], caller=caller,
         )  # fmt: skip
     else:
         launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (keys,))
