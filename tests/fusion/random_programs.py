@@ -1,4 +1,4 @@
-"""Random eager programs for the fusion tests: chains, reductions, views, dropped results.
+"""Random eager programs for the fusion tests: chains, reductions, scans, views, dropped results.
 
 A program is a list of instructions over a growing list of tensors, made from a seed.  Running it
 touches the public functions only, so that the same program runs with fusion on, off and in NumPy.
@@ -126,6 +126,10 @@ class RandomProgram:
             return function(number(operand()), number(operand()))
         reductions = REDUCE if kind != "c" else ("sum",)
         x = number(operand())
+        if draw < 0.84 and x.ndim and x.size:
+            scans = ("cumsum", "cummax", "cummin") if kind != "c" else ("cumsum",)
+            axis = int(rng.integers(x.ndim))
+            return number(getattr(tw, str(rng.choice(scans)))(x, axis=axis))
         if draw < 0.92:
             axis = int(rng.integers(-x.ndim, x.ndim)) if x.ndim and rng.random() < 0.8 else None
             # Without the last axis a result would not broadcast any more.

@@ -242,9 +242,9 @@ def test_a_profile_names_fused_kernels(fused):
 
 
 def test_the_tree_of_structures_is_bounded(fused, monkeypatch):
-    from tenferro_wgpu.backends.webgpu.fusion import fuser
+    from tenferro_wgpu.backends.webgpu.fusion import recording
 
-    monkeypatch.setattr(fuser, "MOST_PROGRAMS", 50)
+    monkeypatch.setattr(recording, "MOST_PROGRAMS", 50)
     for n in range(1, 200):
         (fused.constant_from(np.ones(n, np.float32)) + 1.0).numpy()
     assert fused.backend.stats()["fusion"]["programs"] <= 60

@@ -287,9 +287,9 @@ def test_one_result_can_be_read_where_all_do_not_fit():
 
 
 def test_views_at_ever_new_places_do_not_grow_the_tree(fused, monkeypatch):
-    from tenferro_wgpu.backends.webgpu.fusion import fuser
+    from tenferro_wgpu.backends.webgpu.fusion import recording
 
-    monkeypatch.setattr(fuser, "MOST_PROGRAMS", 100)
+    monkeypatch.setattr(recording, "MOST_PROGRAMS", 100)
     x = fused.constant_from(np.arange(3000, dtype=np.float32))
     for start in range(1000):
         view = x[start : start + 4] + 1.0

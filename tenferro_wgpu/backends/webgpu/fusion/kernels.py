@@ -6,6 +6,7 @@ Called by running.py with the queue's buffers by value number.  Knows nothing of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import dialect
@@ -13,12 +14,15 @@ from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, Reduction, 
 from tenferro_wgpu.backends.webgpu.fusion.programs import Operation
 from tenferro_wgpu.backends.webgpu.fusion.row_kernels import prepare_rows
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
+from tenferro_wgpu.backends.webgpu.fusion.scans import Scan, run_scan
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise, prepare_map
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, with_constants
 from tenferro_wgpu.backends.webgpu.kernels.reduction import (
     launch_fused_reduction,
     launch_reduction,
 )
+from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
+from tenferro_wgpu.backends.webgpu.kernels.scanning import launch_scan
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
@@ -31,12 +35,14 @@ def run_stages(launcher: Launcher, plan: Plan, values: Values) -> None:
     for stage in plan.stages:
         if isinstance(stage, Reduction):
             _run_reduction(launcher, plan, stage, values)
+        elif isinstance(stage, Scan):
+            _run_scan(launcher, plan, stage, values)
         else:
             _run_one(launcher, stage, values)
 
 
 def compile_stage(launcher: Launcher, stage: Stage) -> None:
-    """Compile a kernel, or find it compiled; reductions are compiled by their first run."""
+    """Compile a kernel, or find it compiled; reductions and scans are by their first run."""
     if isinstance(stage, Map):
         stage.launch = prepare_map(launcher, stage.expression, stage.layouts, stage.shape)
     elif isinstance(stage, Rows):
@@ -92,6 +98,19 @@ def _run_reduction(launcher: Launcher, plan: Plan, stage: Reduction, values: Val
     values[stage.output] = result.handle
 
 
+def _run_scan(launcher: Launcher, plan: Plan, stage: Scan, values: Values) -> None:
+    if stage.leaves is None:
+        scalar = contiguous_layout(())
+        layouts = [layout or scalar for layout in stage.layouts]
+        stage.leaves = leaf_tensors(launcher, stage.elements.operands, layouts)
+    leaves = fill(stage.leaves, stage.sources, values)
+    try:
+        result = run_scan(launcher, stage, leaves, plan.program.shape)
+    finally:
+        drain(leaves)
+    values[stage.output] = result.handle
+
+
 def _prepare_reduction(launcher: Launcher, plan: Plan, stage: Reduction) -> ReductionRun:
     scalar = contiguous_layout(())
     layouts = [layout or scalar for layout in stage.layouts]
@@ -139,13 +158,17 @@ def run_operation(launcher: Launcher, plan: Plan, operation: Operation, values: 
         layout: Layout | None = contiguous_layout(shape)
         if slot in plan.leaves:
             layout = plan.leaves[slot].layout or contiguous_layout(()).broadcast_in_dim(shape, ())
-        elif operation.kind == "element" and slot in plan.rows:
+        elif not operation.makes_rows and slot in plan.rows:
             layout = program.row_layout
         assert layout is not None
         operands.append(Tensor(dialect(taken).dtype, layout, values[slot], launcher.backend))
     dtype = dialect(operation.dialect).dtype
+    launch: Kernel
+    params: dict[str, Any]
     if operation.kind == "reduction":
         launch, params, shape = launch_reduction, {"axes": program.axes}, program.row_shape
+    elif operation.along is not None:
+        launch, params = launch_scan, asdict(operation.along)
     else:
         launch, params = launch_elementwise, {}
     (result,) = launch(

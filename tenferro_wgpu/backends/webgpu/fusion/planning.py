@@ -5,8 +5,9 @@ Called by running.py; kernels.py runs the plans.  Pure functions of structures: 
 A program without reductions becomes one map, or several where it binds too many buffers.  With
 reductions it is cut at them: a reduction computes the elements it needs as it reads (its
 prologue), and what is done with its rows afterwards as it stores (its epilogue); elements behind
-a reduction read its rows spread over the reduced axes.  Where one kernel can walk along rows and
-do it all (row_planning.py), it does.
+a reduction read its rows spread over the reduced axes.  A scan computes the elements it needs as it
+reads, too, and stores its result.  Where one kernel can walk along rows and do it all
+(row_planning.py), it does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tenferro_wgpu.backends.webgpu.dialects import dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression, Step
 from tenferro_wgpu.backends.webgpu.fusion.programs import Leaf, Operation, Program
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows, plan_rows
+from tenferro_wgpu.backends.webgpu.fusion.scans import OWN_BUFFERS, Scan, make_scan
 from tenferro_wgpu.backends.webgpu.fusion.selection import (
     as_expression,
     name_of,
@@ -91,7 +93,7 @@ class Reduction:
     run: ReductionRun | None = None
 
 
-Stage: TypeAlias = "Map | Reduction | Rows"
+Stage: TypeAlias = "Map | Reduction | Scan | Rows"
 
 
 @dataclass
@@ -129,14 +131,14 @@ def make_plan(program: Program, outputs: tuple[int, ...], most_buffers: int, is_
     """
     leaves, operations = program.listing()
     needed = needed_operations(operations, outputs)
-    rows = frozenset([each.slot for each in needed if each.kind != "element"])
+    rows = frozenset([each.slot for each in needed if each.makes_rows])
     used = frozenset([slot for each in needed for slot in each.arguments])
     plan = Plan(program, outputs, needed, leaves, _released(needed, outputs), rows, used)
     # An operation alone is a kernel that everybody shares; moves keep theirs, which moves bits.
     alone = needed[0] if len(needed) == 1 else None
     if alone is None or (alone.kind == "element" and alone.name not in (*MOVES, "select")):
         plan.stages = _Planner(program, leaves, needed, outputs, most_buffers).stages()
-        if rows and len(plan.stages) > 1:
+        if rows and len(plan.stages) > 1 and not any(each.kind == "scan" for each in needed):
             whole = plan_rows(program, leaves, needed, outputs, most_buffers, is_cpu)
             plan.stages = plan.stages if whole is None else [whole]
     return plan
@@ -196,7 +198,7 @@ class _Planner:
         """The kernels in order."""
         rows = [slot for slot in self._outputs if self._is_row(slot)]
         elements = [slot for slot in self._outputs if not self._is_row(slot)]
-        if any(operation.kind == "reduction" for operation in self._operations):
+        if any(operation.is_barrier for operation in self._operations):
             self._reduce(rows, elements)
         self._add_maps([slot for slot in elements if slot not in self._stored])
         return self._stages
@@ -205,7 +207,7 @@ class _Planner:
 
     def _is_row(self, slot: int) -> bool:
         operation = self._by_slot.get(slot)
-        return operation is not None and operation.kind != "element"
+        return operation is not None and operation.makes_rows
 
     def _layout_of(self, slot: int) -> Layout | None:
         leaf = self._leaves.get(slot)
@@ -241,58 +243,66 @@ class _Planner:
             *self._maps(second, [slot for slot in outputs if slot in made]),
         ]
 
-    # ----- reductions
+    # ----- reductions and scans
 
     def _reduce(self, rows: Sequence[int], elements: Sequence[int]) -> None:
-        """Add the reductions, level by level: those of a level read rows of lower ones only."""
+        """Add reductions and scans, level by level: those of a level read from lower ones only."""
         levels: dict[int, int] = {}
         for operation in self._operations:
             level = max((levels.get(slot, 0) for slot in operation.arguments), default=0)
-            levels[operation.slot] = level + (operation.kind == "reduction")
+            levels[operation.slot] = level + operation.is_barrier
         kept = self._rows_in_memory(rows)
         for level in range(1, max(levels.values()) + 1):
             reductions = [
                 operation
                 for operation in self._operations
-                if operation.kind == "reduction" and levels[operation.slot] == level
+                if operation.is_barrier and levels[operation.slot] == level
             ]
             self._store_before(reductions, elements)
             ours = {slot for slot in kept if levels[slot] == level}
             for operation in reductions:
-                self._add_reduction(operation, ours)
+                if operation.kind == "reduction":
+                    self._add_reduction(operation, ours)
+                else:
+                    needed = self._needed(operation.arguments)
+                    self._stages.append(make_scan(operation, needed, self._layout_of))
+                    self._stored.add(operation.slot)
             self._add_row_map([slot for slot in ours if slot not in self._stored])
 
     def _rows_in_memory(self, rows: Sequence[int]) -> list[int]:
         """Rows that must be stored, in order: wanted ones and those that make elements."""
         used = set(rows)
         for operation in self._operations:
-            if operation.kind == "element":
+            if not operation.makes_rows:
                 used.update(slot for slot in operation.arguments if self._is_row(slot))
         return [operation.slot for operation in self._operations if operation.slot in used]
 
     def _store_before(self, reductions: Sequence[Operation], wanted: Sequence[int]) -> None:
-        """Store the elements that are better read than computed by reductions."""
+        """Store the elements that are better read than computed by reductions and scans."""
         reached: set[int] = set()
         stored = []
         for reduction in reductions:
-            argument = reduction.arguments[0]
-            needed = self._needed([argument])
-            reached.update(operation.slot for operation in needed)
-            users = sum(argument in operation.arguments for operation in self._operations)
-            cost = sum(operation.cost for operation in needed)
-            buffers = {slot for operation in needed for slot in operation.arguments}
-            buffers -= {operation.slot for operation in needed}
-            too_wide = len(buffers) >= self._most_buffers
-            is_dear = reduction.taken == ("f64s",) and any(
-                each.taken[-1] == "c128s" and each.cost >= DEAR_COMPLEX for each in needed
-            )
-            if (
-                (users > 1 and cost >= WORTH_STORING)
-                or too_wide
-                or is_dear
-                or any(each.loops for each in needed)
-            ):
-                stored.append(argument)
+            is_scan = reduction.kind == "scan"
+            for argument in reduction.arguments:
+                needed = self._needed([argument])
+                reached.update(operation.slot for operation in needed)
+                users = sum(argument in operation.arguments for operation in self._operations)
+                cost = sum(operation.cost for operation in needed)
+                buffers = {slot for operation in needed for slot in operation.arguments}
+                buffers -= {operation.slot for operation in needed}
+                room = self._most_buffers - (OWN_BUFFERS if is_scan else 0)
+                too_wide = len(buffers) * len(reduction.arguments) >= room
+                is_dear = reduction.taken == ("f64s",) and any(
+                    each.taken[-1] == "c128s" and each.cost >= DEAR_COMPLEX for each in needed
+                )
+                if (
+                    # A scan reads every element twice.
+                    ((users > 1 or is_scan) and cost >= WORTH_STORING)
+                    or too_wide
+                    or is_dear
+                    or any(each.loops for each in needed)
+                ):
+                    stored.append(argument)
         for slot in wanted:
             if slot in reached and slot not in stored:
                 cost = sum(operation.cost for operation in self._needed([slot]))

@@ -8,6 +8,7 @@ Only fuser.py makes programs; planning.py reads them.  No buffer and no device i
 Values come in two kinds: *elements*, one per element of the program's shape, and *rows*, one
 per element of what is left when `axes` are reduced.  Rows come from reductions and from
 element-wise operations on rows, and may be spread over the reduced axes to make elements again.
+A scan makes elements of elements, but not each of one: it needs a kernel of its own.
 """
 
 from __future__ import annotations
@@ -32,8 +33,18 @@ from tenferro_wgpu.tensor import TensorSpec, tensor_spec
 #: What an operand is to a program: the number of an earlier value, the spec of a buffer that is
 #: new to the program, or the dtype of a new constant.
 Token: TypeAlias = "int | TensorSpec | np.dtype[Any]"
-#: What an operation makes and from what: elements, rows of elements, or rows of rows.
-Kind: TypeAlias = Literal["element", "reduction", "row"]
+#: What an operation makes and from what: elements, elements of whole lines, rows of elements, or
+#: rows of rows.
+Kind: TypeAlias = Literal["element", "scan", "reduction", "row"]
+
+
+@dataclass(frozen=True)
+class Along:
+    """The axis of a scan, and whether it begins at the end."""
+
+    axis: int
+    reverse: bool
+
 
 #: Cost of a step in a kernel, by dialect: plain arithmetic, division and roots, transcendental
 #: functions.  Software arithmetic is inlined at each use and takes long to compile.
@@ -73,7 +84,8 @@ class Leaf:
 class Operation:
     """One recorded operation: value `slot` is `name` of the values `arguments`.
 
-    `taken` are the dialects of its arguments, `dialect` is that of its result.
+    `taken` are the dialects of its arguments, `dialect` is that of its result; `along` is what a
+    scan goes along.
     """
 
     slot: int
@@ -82,6 +94,17 @@ class Operation:
     taken: tuple[str, ...]
     dialect: str
     kind: Kind
+    along: Along | None = None
+
+    @property
+    def makes_rows(self) -> bool:
+        """Whether its result is rows."""
+        return self.kind in ("reduction", "row")
+
+    @property
+    def is_barrier(self) -> bool:
+        """Whether it needs a kernel of its own, which makes its result known to later ones."""
+        return self.kind in ("reduction", "scan")
 
     @property
     def cost(self) -> int:
@@ -159,7 +182,8 @@ class Program:
         result: Dialect,
         spec: TensorSpec,
         kind: Kind,
-        axes: tuple[int, ...] | None,
+        axes: tuple[int, ...] | None = None,
+        along: Along | None = None,
     ) -> Program:
         """The program with one operation more; the caller stores it among `children`."""
         longer = Program(self.shape, self)
@@ -174,7 +198,7 @@ class Program:
             arguments.append(slot)
             slot += 1
         taken = tuple([each.name for each in operands])
-        operation = Operation(slot, name, tuple(arguments), taken, result.name, kind)
+        operation = Operation(slot, name, tuple(arguments), taken, result.name, kind, along)
         longer.operation = operation
         longer.spec = spec
         longer.leaves = tuple(leaves)

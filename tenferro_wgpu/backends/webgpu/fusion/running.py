@@ -15,9 +15,10 @@ from weakref import WeakMethod, ref
 from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, Product
 from tenferro_wgpu.backends.webgpu.fusion.kernels import compile_stage, run_operation, run_stages
-from tenferro_wgpu.backends.webgpu.fusion.planning import Plan, Reduction, make_plan
+from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, make_plan
 from tenferro_wgpu.backends.webgpu.fusion.products import Epilogue, make_epilogue, run_epilogue
 from tenferro_wgpu.backends.webgpu.fusion.programs import Program
+from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
 from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
@@ -353,7 +354,7 @@ class Runner:
         pipelines = self._queue.device.pipelines
         worth = True
         for stage in plan.stages if len(plan.operations) > 1 else ():
-            known = not isinstance(stage, Reduction) and pipelines.find(stage.pipeline_key)
+            known = isinstance(stage, (Map, Rows)) and pipelines.find(stage.pipeline_key)
             if not known and not self._is_worth_compiling(stage.structure):
                 worth = False
         if worth:

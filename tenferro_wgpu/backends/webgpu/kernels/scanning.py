@@ -1,5 +1,8 @@
 """Running sums, products, extrema and the like along one axis, by a work-efficient scan.
 
+One template scans any function of the elements of operands of any layout: a single primitive is
+the case without a function.  The backend calls `launch_scan`, fusion `launch_fused_scan`.
+
 A long axis is cut into blocks: one dispatch combines each block to one element, the same kernel
 scans those (and is cut in turn), and one more dispatch scans every block from where the blocks
 before it end.  `plan_scan` decides, purely; the values are in shaders/scan.  Called by the
@@ -10,16 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
-from tenferro_wgpu.backends.webgpu.dialects import Dialect
+from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
+from tenferro_wgpu.backends.webgpu.expressions import Expression
 from tenferro_wgpu.backends.webgpu.kernels.elementwise import MAX_RANK
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
     LONGEST_LOOP,
     WORKGROUP,
+    Constant,
     Launcher,
     accesses,
+    with_constants,
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.reduction import value_dialect
@@ -121,9 +128,15 @@ class _Launch:
 
 @dataclass(frozen=True)
 class _Scan:
-    """The dispatches of one scan; with `totals`, those come before and `inner` scans them."""
+    """The dispatches of one scan; with `totals`, those come before and `inner` scans them.
+
+    `bound` are the positions of the operands that are buffers, `constants` (position, byte offset
+    of its bits in the params) those of the others.
+    """
 
     values: _Launch
+    bound: tuple[int, ...]
+    constants: tuple[tuple[int, int], ...]
     totals: _Launch | None = None
     inner: _Scan | None = None
 
@@ -137,11 +150,18 @@ def _are_columns(layout: Layout, axis: int) -> bool:
     return bool(across) and min(across) < abs(layout.strides[axis])
 
 
+@lru_cache(maxsize=64)
+def plain_elements(name: str, count: int) -> Expression:
+    """The elements of `count` operands of dialect `name`, as they are."""
+    return Expression((name,) * count, (), tuple(range(count)))
+
+
 def _prepare(
     launcher: Launcher,
     name: str,
     T: Dialect,
-    layouts: Sequence[Layout],
+    elements: Expression,
+    layouts: Sequence[Layout | None],
     shape: tuple[int, ...],
     axis: int,
     reverse: bool,
@@ -150,7 +170,8 @@ def _prepare(
     count = shape[axis]
     kept = [other for other in range(len(shape)) if other != axis]
     lines = prod(shape[other] for other in kept)
-    every = [*layouts, contiguous_layout(shape)]
+    contiguous = contiguous_layout(shape)
+    every = [layout for layout in layouts if layout is not None] + [contiguous]
     extents, strides = coalesce(
         [shape[other] for other in kept], [[one.strides[other] for other in kept] for one in every]
     )
@@ -158,69 +179,99 @@ def _prepare(
         raise UnsupportedOperationError(
             name, backend="webgpu", hint=f"more than {MAX_RANK} separate axes; reshape to fewer"
         )
+    # Elements that are computed are divided as if they had been stored.
+    first = elements.outputs[0]
+    held = layouts[first] if first < len(layouts) else None
     step = plan_scan(
-        lines, count, columns=_are_columns(every[0], axis), is_cpu=launcher.is_cpu,
+        lines, count, columns=_are_columns(held or contiguous, axis), is_cpu=launcher.is_cpu,
         of_totals=of_totals,
     )  # fmt: skip
     params = [0, lines * step.blocks, lines, step.chunk, count, *extents]
-    places = []
-    for layout, own in zip(every, strides, strict=True):
-        places.append(len(params))
+    leaves: list[tuple[str, Dialect, int, int]] = []
+    bound: list[int] = []
+    constants: list[tuple[int, int]] = []
+    walks = iter(zip(every, strides, strict=True))
+
+    def walk() -> list[int]:
+        layout, own = next(walks)
         stride, offset = layout.strides[axis], layout.offset
         if reverse:
             offset, stride = offset + (count - 1) * stride, -stride
-        params += [offset, stride, *own]
+        return [offset, stride, *own]
+
+    for position, (held_in, layout) in enumerate(zip(elements.operands, layouts, strict=True)):
+        L = dialect(held_in)
+        if layout is None:
+            leaves.append(("constant", L, -1, len(params)))
+            constants.append((position, 4 * len(params)))
+            params += [0] * L.constant_words
+        else:
+            leaves.append(("plain", L, len(bound), len(params)))
+            bound.append(position)
+            params += walk()
+    result_word = len(params)
+    params += walk()
     block = words(params)
+    statements = elements.statements(isolated=False)
 
     def launch(mode: str, carried: bool) -> _Launch:
-        combiner = COMBINERS[name]
         structure = {
-            "combiner": combiner,
+            "combiner": COMBINERS[name],
             "mode": mode,
             "carried": carried,
             "lanes": step.lanes,
             "outer_rank": len(extents),
         }
-        results = len(layouts) if mode == "totals" else 1
+        results = len(elements.outputs) if mode == "totals" else 1
         pipeline = launcher.pipeline(
             "scan/scan",
-            (T.name, *structure.values()),
+            (T.name, *structure.values(), elements, tuple([leaf[0] for leaf in leaves])),
             {
-                "T": T, **structure, "run": RUN, "block": BLOCK, "sources": places[:-1],
-                "result_word": places[-1],
+                "T": T, **structure, "run": RUN, "block": BLOCK, "leaves": leaves,
+                "bound": len(bound), "statements": statements, "elements": elements.outputs,
+                "result_word": result_word,
             },
-            bindings=accesses(len(layouts) + carried, results),
+            bindings=accesses(len(bound) + carried, results),
             params_words=len(params),
             workgroup_size=WORKGROUP if step.lanes == 1 else step.lanes,
         )  # fmt: skip
         stored = lines * (step.blocks if mode == "totals" else count)
         nbytes = 4 * T.words * stored
         launcher.check_bindable(nbytes, name)
-        return _Launch(pipeline, block, launcher.groups(step.workgroups), nbytes, results)
+        params_block = block.ljust(pipeline.params_size, b"\0")
+        return _Launch(pipeline, params_block, launcher.groups(step.workgroups), nbytes, results)
 
     if step.blocks == 1:
-        return _Scan(launch("values", False))
+        return _Scan(launch("values", False), tuple(bound), tuple(constants))
     partial = (step.blocks, lines)
+    totals = len(elements.outputs)
     inner = _prepare(
-        launcher, name, T, [contiguous_layout(partial)] * len(layouts), partial, 0, False, True
+        launcher, name, T, plain_elements(T.name, totals), [contiguous_layout(partial)] * totals,
+        partial, 0, False, True,
+    )  # fmt: skip
+    return _Scan(
+        launch("values", True), tuple(bound), tuple(constants), launch("totals", False), inner
     )
-    return _Scan(launch("values", True), launch("totals", False), inner)
 
 
-def _run(launcher: Launcher, name: str, scan: _Scan, sources: tuple[Buffer, ...]) -> Buffer:
+def _run(launcher: Launcher, name: str, scan: _Scan, handles: Sequence[Any]) -> Buffer:
+    sources = tuple([handles[position] for position in scan.bound])
     carry: tuple[Buffer, ...] = ()
+    params = scan.values.params
+    if scan.constants:
+        params = with_constants(params, scan.constants, handles)
     if scan.totals is not None and scan.inner is not None:
-        totals = _dispatch(launcher, name, scan.totals, sources)
+        totals = _dispatch(launcher, name, scan.totals, sources, params)
         carry = (_run(launcher, name, scan.inner, totals),)
-    return _dispatch(launcher, name, scan.values, (*sources, *carry))[0]
+    return _dispatch(launcher, name, scan.values, (*sources, *carry), params)[0]
 
 
 def _dispatch(
-    launcher: Launcher, name: str, launch: _Launch, bindings: tuple[Buffer, ...]
+    launcher: Launcher, name: str, launch: _Launch, bindings: tuple[Buffer, ...], params: bytes
 ) -> tuple[Buffer, ...]:
     made = tuple(launcher.empty_buffer(launch.nbytes, name) for _ in range(launch.results))
     launcher.queue.dispatch(
-        launch.pipeline, (*bindings, *made), launch.params, launch.workgroups, name, made
+        launch.pipeline, (*bindings, *made), params, launch.workgroups, name, made
     )
     return made
 
@@ -242,15 +293,53 @@ def launch_scan(
     (spec,) = outputs
     if 0 in spec.shape:
         return (launcher.empty(spec, name),)
+    T = value_dialect(launcher, spec.dtype, name)
+    elements = plain_elements(T.name, len(operands))
+    return (launch_fused_scan(launcher, name, elements, operands, params, spec),)
+
+
+def launch_fused_scan(
+    launcher: Launcher,
+    name: str,
+    elements: Expression,
+    leaves: tuple[Tensor, ...],
+    params: Mapping[str, Any],
+    spec: ShapeDtype,
+    *,
+    key: Any = None,
+) -> Tensor:
+    """Queue the scan of an element-wise function, which is computed as its elements are read.
+
+    Values are those of the function stored first and scanned then, bit for bit.
+
+    Args:
+        launcher: of the backend that holds the operands.
+        name: of the primitive, a key of `COMBINERS`.
+        elements: maps one element of each leaf to one value, or to both of a recurrence.
+        leaves: its operands: buffers with any layout of the result's shape, and constants (whose
+            layout does not matter).  No handle is pending.
+        params: "axis", and "reverse" for a scan from its end.
+        spec: shape and dtype of the result, which has an element.
+        key: what the prepared launches are stored under in ``launcher.plans``: it must tell
+            apart name, function, params, and each operand's layout and type of handle.  By
+            default it is built from them.
+
+    Returns:
+        A contiguous tensor.
+
+    Raises:
+        TensorTooLargeError: more elements than kernels can count or bind.
+        UnsupportedOperationError: too many axes, or a function that a dialect lacks.
+    """
     axis, reverse = params["axis"], bool(params.get("reverse", False))
-    layouts = [operand.layout for operand in operands]
-    key = (name, axis, reverse, spec.dtype.num, *layouts)
+    layouts = [None if type(leaf.handle) is Constant else leaf.layout for leaf in leaves]
+    if key is None:
+        key = (name, elements, axis, reverse, spec.shape, *layouts)
     scan = launcher.plan(key)
     if scan is None:
         check_counts(name, prod(spec.shape))
         T = value_dialect(launcher, spec.dtype, name)
-        scan = _prepare(launcher, name, T, layouts, spec.shape, axis, reverse)
+        scan = _prepare(launcher, name, T, elements, layouts, spec.shape, axis, reverse)
         launcher.plans.store(key, scan)
-    sources = tuple(launcher.buffer(operand) for operand in operands)
-    buffer = _run(launcher, name, scan, sources)
-    return (Tensor(spec.dtype, contiguous_layout(spec.shape), buffer, launcher.backend),)
+    buffer = _run(launcher, name, scan, [leaf.handle for leaf in leaves])
+    return Tensor(spec.dtype, contiguous_layout(spec.shape), buffer, launcher.backend)
