@@ -7,6 +7,7 @@ their kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,24 @@ def promote_dtypes(op: str, first: np.dtype[Any], second: np.dtype[Any]) -> np.d
             "convert one of them with astype(...)",
             (first, second),
         )
+    return found
+
+
+def common_dtype(op: str, dtypes: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+    """The common dtype of any number of tensors, in whatever order they come.
+
+    Beside a float integers say nothing, hence uint64 and int64 do not disagree there.
+
+    Raises:
+        DTypeError: for uint64 with signed integers alone.
+    """
+    found = dtypes[0]
+    if len(dtypes) == 1:
+        return found
+    strong = [dtype for dtype in dtypes if is_inexact(dtype)] or list(dtypes)
+    found = strong[0]
+    for dtype in strong[1:]:
+        found = promote_dtypes(op, found, dtype)
     return found
 
 

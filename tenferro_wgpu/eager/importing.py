@@ -17,6 +17,7 @@ from ..errors import (
 )
 from ..layout import contiguous_layout
 from ..ops.calling import CAST, SCALARS
+from ..ops.joining import holds_tensor
 from ..ops.value import Value
 from ..tensor import Tensor, tensor_spec
 
@@ -90,8 +91,8 @@ def host_array(
     elif hasattr(a, "__dlpack__"):
         array = np.from_dlpack(a)
     else:
-        if isinstance(a, (list, tuple)) and _holds_tensor(a):
-            raise DTypeError(op, "a list of tensors is not an array; use stack(...)")
+        if isinstance(a, (list, tuple)) and holds_tensor(a):
+            raise DTypeError(op, "a list of tensors is not an array; use asarray or stack")
         try:
             array = np.asarray(a)
         except ValueError as error:
@@ -137,10 +138,3 @@ def _default_for(
     if array.dtype.kind not in "biu":
         raise DTypeError(op, f"cannot make a tensor of {type(a).__name__}; {_ELEMENTS}")
     return array.dtype if array.dtype.kind == "b" else int64
-
-
-def _holds_tensor(nested: Any) -> bool:
-    return any(
-        isinstance(item, Value) or (isinstance(item, (list, tuple)) and _holds_tensor(item))
-        for item in nested
-    )

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..dtypes import (
     as_dtype,
+    common_dtype,
     default_complex,
     int64,
     is_inexact,
-    promote_dtypes,
     weak_scalar_dtype,
 )
 from ..errors import ArgumentError, AxisError, DTypeError, RangeError, ShapeError
@@ -90,11 +90,7 @@ def _lift_all(op: str, operands: Sequence[Any]) -> list[Value]:
             raise _not_a_tensor(op, operand)
     if anchor is None:
         return constants(op, interpreter_of(op), operands)
-    dtype: np.dtype[Any] | None = None
-    for operand in operands:
-        if isinstance(operand, Value):
-            dtype = operand.dtype if dtype is None else promote_dtypes(op, dtype, operand.dtype)
-    assert dtype is not None
+    dtype = common_dtype(op, [each.dtype for each in operands if isinstance(each, Value)])
     for operand in operands:
         if not isinstance(operand, Value):
             dtype = weak_scalar_dtype(op, operand, dtype, anchor.default_dtype)
@@ -166,10 +162,7 @@ def promote(op: str, operands: Sequence[Any]) -> list[Value]:
     else:
         return list(operands)  # nothing to promote
     values = _lift_all(op, operands)
-    dtype = values[0].dtype
-    for value in values:
-        if value.dtype is not dtype:
-            dtype = promote_dtypes(op, dtype, value.dtype)
+    dtype = common_dtype(op, [value.dtype for value in values])
     return [cast_to(value, dtype) for value in values]
 
 

@@ -298,8 +298,9 @@ def conv_transpose(
         low = high = (0,) * spatial
         if _named_padding(op, padding) == "SAME":
             totals = [k - s for k, s in zip(windows, steps, strict=True)]
-            low = tuple(total // 2 for total in totals)
-            high = tuple(total - total // 2 for total in totals)
+            # A window shorter than a step leaves elements behind it: `conv` pads nothing there.
+            low = tuple(max(total, 0) // 2 for total in totals)
+            high = tuple(total - before for total, before in zip(totals, low, strict=True))
     else:
         low, high = _pairs(op, padding, spatial)
     before = tuple(k - 1 - a for k, a in zip(windows, low, strict=True))

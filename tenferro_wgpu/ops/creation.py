@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..errors import (
     ShapeError,
     TensorTooLargeError,
 )
+from . import joining
 from .calling import as_integer, cast_to, check_scalar, interpreter_of, is_scalar, lift
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
@@ -43,6 +44,10 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+#: One or several ndarrays.
+Made = TypeVar("Made")
 
 
 def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
@@ -145,10 +150,8 @@ def _scalar_dtype(op: str, scalar: Any, runtime: Any) -> np.dtype[Any]:
     raise DTypeError(op, f"expected a scalar, got {type(scalar).__name__}")
 
 
-def on_host(
-    op: str, count: int, dtype: np.dtype[Any], make: Callable[[], np.ndarray[Any, Any]]
-) -> np.ndarray[Any, Any]:
-    """The array `make` makes; raises a documented error if memory cannot hold its elements."""
+def on_host(op: str, count: int, dtype: np.dtype[Any], make: Callable[[], Made]) -> Made:
+    """What `make` makes, of `count` elements; raises a documented error if memory lacks."""
     nbytes = count * dtype.itemsize
     if nbytes > sys.maxsize:
         raise TensorTooLargeError(op, nbytes, sys.maxsize, "address space")
@@ -278,16 +281,23 @@ def asarray(
     """An untracked tensor from host data; a tensor is returned as it is, in `dtype` if given.
 
     ndarrays keep their dtype; Python numbers and nested lists take the default dtypes.  Host
-    data is copied unless ``copy=False``, which needs a read-only array.
+    data is copied unless ``copy=False``, which needs a read-only array.  Nested lists that hold
+    tensors are stacked where these are.
 
     Raises:
         DTypeError: for data that is no array of numbers.
+        ArgumentError, ShapeError: for lists of ragged lengths, and for what ``copy=False`` cannot
+            take.
         ContextMismatchError: for a tensor of another runtime than `device`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.asarray([[1, 2], [3, 4]]).dtype
     dtype('int64')
     """
+    if isinstance(obj, (list, tuple)) and joining.holds_tensor(obj):
+        if copy is False:
+            raise ArgumentError("asarray", "copy=False does not go with a list of tensors")
+        obj = joining.stack_nested("asarray", obj)
     if isinstance(obj, Value) and device is None:
         return obj if dtype is None else cast_to(obj, as_dtype(dtype, "asarray"))
     return interpreter_of("device", device).asarray(obj, dtype=dtype, copy=copy)

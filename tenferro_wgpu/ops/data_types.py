@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import as_dtype, promote_dtypes, real_dtype, weak_scalar_dtype
+from ..dtypes import as_dtype, common_dtype, promote_dtypes, real_dtype, weak_scalar_dtype
 from ..errors import ArgumentError, DTypeError
 from .calling import interpreter_of, is_scalar
 from .value import Value
@@ -41,6 +41,14 @@ class FloatLimits:
     min: float
     smallest_normal: float
     dtype: DType
+    smallest_subnormal: float
+    resolution: float
+    precision: int
+
+    @property
+    def tiny(self) -> float:
+        """NumPy's other name of `smallest_normal`."""
+        return self.smallest_normal
 
 
 @dataclass(frozen=True)
@@ -80,9 +88,7 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not strong:
         kinds = np.result_type(*scalars)
         return weak_scalar_dtype(op, kinds.type(0), as_dtype("bool"), world.default_dtype)
-    found = strong[0]
-    for dtype in strong[1:]:
-        found = promote_dtypes(op, found, dtype)
+    found = common_dtype(op, strong)
     for scalar in scalars:
         found = weak_scalar_dtype(op, scalar, found, world.default_dtype)
     return found
@@ -153,6 +159,9 @@ def finfo(type: Any, /) -> FloatLimits:
         float(found.min),
         float(found.smallest_normal),
         real_dtype(dtype),
+        float(found.smallest_subnormal),
+        float(found.resolution),
+        int(found.precision),
     )
 
 

@@ -52,8 +52,8 @@ async def getitem_async(x: Any, key: Any, /) -> Any:
     """Like `getitem`, without blocking: for masks in browsers that cannot wait.
 
     Raises:
-        IndexOutOfBoundsError, IndexShapeError, MaskShapeError, AxisError, DTypeError,
-            ArgumentError: as `getitem`.
+        IndexOutOfBoundsError, IndexShapeError, MaskShapeError: as `getitem`.
+        AxisError, DTypeError, ArgumentError: as `getitem`.
 
     >>> import asyncio, tenferro_wgpu as tw
     >>> x = tw.asarray([1.0, -2.0, 3.0])

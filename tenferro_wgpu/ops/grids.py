@@ -53,8 +53,12 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     return tuple(grids)
 
 
-def indices(dimensions: Any, *, dtype: Any = int64, device: Any = None) -> Any:
+def indices(
+    dimensions: Any, dtype: Any = int64, sparse: bool = False, *, device: Any = None
+) -> Any:
     """The index of every place of a grid: shape ``(len(dimensions), *dimensions)``.
+
+    With `sparse` a tuple of tensors that broadcast to the grid, one for each axis.
 
     Raises:
         DTypeError: for extents that are no integers, or an unknown dtype.
@@ -68,6 +72,11 @@ def indices(dimensions: Any, *, dtype: Any = int64, device: Any = None) -> Any:
     runtime = interpreter_of("device", device)
     shape = views.as_shape("indices", dimensions)
     target = as_dtype(dtype, "indices")
+    if sparse:
+        lines = on_host(
+            "indices", sum(shape), target, lambda: [np.arange(n, dtype=target) for n in shape]
+        )
+        return meshgrid(*map(runtime.array, lines), indexing="ij", sparse=True)
     count = len(shape) * int(np.prod(shape, dtype=object))
     return runtime.array(on_host("indices", count, target, lambda: np.indices(shape, dtype=target)))
 

@@ -34,6 +34,8 @@ def _counted(places: Value, weights: Value | None, length: int) -> Any:
     """The sum of weights, or the number, of each place from 0 to `length`; others are dropped."""
     if weights is None:
         return apply(COUNT_PLACES, places, length=length)
+    if length == 0:
+        return views.part(views.reshaped(weights, (weights.size,)), 0, 0, 0)
     counts = constant_like(weights, 0, shape=(length,))
     starts = views.reshaped(places, (places.size, 1))
     rows = views.reshaped(weights, (places.size, 1))

@@ -203,6 +203,41 @@ def stack(xs: Sequence[Any], /, axis: int = 0) -> Any:
     return concatenate([structural.expand_dims(value, place) for value in values], axis=place)
 
 
+def holds_tensor(nested: Any) -> bool:
+    """Whether nested lists have a tensor among their elements."""
+    kinds = set(map(type, nested))
+    if any(issubclass(kind, Value) for kind in kinds):
+        return True
+    return any(issubclass(kind, (list, tuple)) for kind in kinds) and any(
+        holds_tensor(item) for item in nested if isinstance(item, (list, tuple))
+    )
+
+
+def stack_nested(op: str, nested: Any) -> Any:
+    """Nested lists of tensors and scalars as one tensor, where the tensors are.
+
+    Dtypes promote as in `stack`: scalars take the tensors' dtype.
+    """
+    parts = [
+        stack_nested(op, item) if isinstance(item, (list, tuple)) and holds_tensor(item) else item
+        for item in nested
+    ]
+    anchor = next(item for item in parts if isinstance(item, Value))
+    values = promote(op, [_lifted(op, item, anchor) for item in parts])
+    shapes = [value.shape for value in values]
+    if any(shape != shapes[0] for shape in shapes):
+        raise ShapeError(op, f"elements of one list need one shape, got {shapes}", shapes)
+    return stack(values)
+
+
+def _lifted(op: str, item: Any, anchor: Value) -> Any:
+    if not isinstance(item, (list, tuple)):
+        return lift(op, item, anchor)
+    if not item:
+        return constant_like(anchor, 0, shape=(0,))
+    return stack_nested(op, [_lifted(op, each, anchor) for each in item])
+
+
 def unstack(x: Any, /, axis: int = 0) -> tuple[Any, ...]:
     """The tensors that lie along one axis, as a tuple of views.
 

@@ -54,6 +54,9 @@ ROWS = {
     "nothing, put into an empty slice": (
         lambda x: tw.ones(3).at[1:1].set(x), (np.zeros(0),), (np.zeros(0),),
     ),
+    "nothing, counted nowhere": (
+        lambda x: tw.bincount(tw.asarray([], dtype="int64"), x), (np.zeros(0),), (np.zeros(0),),
+    ),
     "nothing, counted": (
         lambda x: tw.bincount(tw.asarray([], dtype="int64"), x, 2), (np.zeros(0),), (np.zeros(0),),
     ),

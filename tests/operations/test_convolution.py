@@ -63,6 +63,13 @@ TRANSPOSED = {
     "padding": ((1, 2, 6), (2, 3, 3), {"padding": 1, "strides": 2}),
     "output padding": ((1, 2, 6), (2, 3, 3), {"padding": 1, "strides": 2, "output_padding": 1}),
     "dilation": ((1, 2, 5, 5), (2, 3, 2, 2), {"kernel_dilation": (2, 1), "padding": ((1, 0), 0)}),
+    "same": ((2, 2, 4, 3), (2, 3, 4, 3), {"strides": (2, 3), "padding": "SAME"}),
+    "same, windows shorter than steps": (
+        (1, 2, 3, 4),
+        (2, 3, 1, 2),
+        {"strides": (2, 4), "padding": "SAME"},
+    ),
+    "same, dilation": ((1, 2, 5), (2, 3, 2), {"kernel_dilation": 3, "padding": "SAME"}),
     "groups": ((2, 4, 5), (4, 3, 3), {"groups": 2, "strides": 2}),
 }
 

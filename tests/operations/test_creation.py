@@ -83,6 +83,38 @@ def test_default_dtypes(cpu, name):
     assert make().dtype == dtype
 
 
+NESTED = {
+    "tensors": lambda x, y: ([x, y], [[1, 2], [3, 4]]),
+    "lists beside tensors": lambda x, y: (
+        [[x, (5, 6)], (y, x)],
+        [[[1, 2], [5, 6]], [[3, 4], [1, 2]]],
+    ),
+    "scalars beside tensors": lambda x, y: ((x[0], 7.5, y[1]), [1, 7.5, 4]),
+    "nothing beside nothing": lambda x, y: ([x[:0], []], [[], []]),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_lists_that_hold_tensors_are_stacked(rt, name):
+    x, y = rt.variable_from([1.0, 2.0]), rt.constant_from(np.float16([3, 4]))
+    nested, expected = NESTED[name](x, y)
+    got = tw.asarray(nested)
+    np.testing.assert_array_equal(got.numpy(), np.float32(expected))
+    assert got.dtype == "float32" and got.requires_grad
+    assert tw.asarray(nested, dtype="int16").dtype == "int16"
+
+
+def test_lists_that_hold_tensors_and_do_not_fit(cpu):
+    x = tw.ones(2)
+    for nested in ([x, 1.0], [x, [1.0]], [[x], x]):
+        with pytest.raises(errors.ShapeError, match="asarray: elements of one list need one shape"):
+            tw.asarray(nested)
+    with pytest.raises(errors.ArgumentError, match="copy=False"):
+        tw.asarray([x], copy=False)
+    with pytest.raises(errors.DTypeError, match="constant_from"):
+        tw.asarray([x, np.ones(2)])
+
+
 def test_default_dtypes_follow_the_runtime():
     with tw.EagerRuntime("cpu", default_dtype="float64"):
         assert tw.zeros(2).dtype == tw.float64

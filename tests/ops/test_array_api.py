@@ -282,6 +282,8 @@ def test_limits_of_dtypes(cpu):
         dtype = getattr(tw, name)
         if dtype.kind in "fc":
             limits, expected = tw.finfo(dtype), np.finfo(dtype)
+            for name in ("tiny", "smallest_subnormal", "resolution", "precision"):
+                assert getattr(limits, name) == getattr(expected, name)
             assert limits == tw.finfo(cpu.ones(1, dtype=dtype))
             for attribute in ("eps", "max", "min", "smallest_normal"):
                 value = getattr(limits, attribute)

@@ -17,6 +17,8 @@ GRIDS = {
     "meshgrid, nothing": lambda xp: xp.meshgrid(),
     "indices": lambda xp: [xp.indices((2, 3))],
     "indices, none": lambda xp: [xp.indices(())],
+    "indices, sparse": lambda xp: xp.indices((2, 3, 0), xp.int32, True),
+    "indices, sparse, none": lambda xp: xp.indices((), sparse=True),
     "logspace": lambda xp: [xp.logspace(-1, 2, 7, dtype=xp.float64)],
     "logspace, open": lambda xp: [xp.logspace(0, 3, 4, endpoint=False, base=2.0, dtype=xp.float64)],
     "geomspace": lambda xp: [xp.geomspace(-1, -1000, 4, dtype=xp.float64)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 
 import numpy as np
@@ -42,6 +43,20 @@ def expected(first: str, second: str) -> np.dtype | None:
     if found.kind == "f" and x.kind in "iu":
         return None  # int64 with uint64: NumPy's float64 would lose digits
     return found
+
+
+@pytest.mark.parametrize("first", NAMES)
+def test_the_order_of_three_tensors_does_not_matter(first):
+    for others in itertools.combinations(NAMES, 2):
+        found = set()
+        for names in itertools.permutations((first, *others)):
+            try:
+                found.add(tw.stack([value(name) for name in names]).dtype)
+            except errors.DTypeError:
+                found.add(None)
+        assert len(found) == 1, (first, *others)
+        if None not in found:
+            assert tw.result_type(first, *others) in found
 
 
 @pytest.mark.parametrize("second", NAMES)

@@ -102,6 +102,13 @@ VALUES = {
         ),
         X[None, 1:, 2:],
     ),
+    "weights of nothing": (
+        lambda rt: tw.bincount(rt.constant_from(WHOLE[:0]), rt.constant_from(X[0, :0])), X[0, :0],
+    ),
+    "weights that no place counts": (
+        lambda rt: tw.bincount(rt.constant_from(WHOLE), rt.constant_from(X[0]), length=0),
+        X[0, :0],
+    ),
     "a mask without extent": (
         lambda rt: rt.constant_from(X)[rt.constant_from(np.zeros((2, 0), bool))], X[:0, 0],
     ),
