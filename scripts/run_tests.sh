@@ -27,7 +27,14 @@ export LP_NUM_THREADS="${LP_NUM_THREADS:-0}"
 # Bit patterns per operation in the fuzz tests of the float dialects.
 export TENFERRO_FUZZ_COUNT="${TENFERRO_FUZZ_COUNT:-1000000}"
 
+# All modules of the run, which its last test gives to a browser's compiler.
+if [ -z "${TENFERRO_WGSL_LOG:-}" ]; then
+  TENFERRO_WGSL_LOG="$(mktemp -d)"
+  trap 'rm -rf "$TENFERRO_WGSL_LOG"' EXIT
+  export TENFERRO_WGSL_LOG
+fi
+
 # The browser's driver imports what only a page has; its tests run there, in one browser that all
 # of them share (loadgroup).
-exec "$python" -m pytest tests tenferro_wgpu --doctest-modules --dist loadgroup \
+"$python" -m pytest tests tenferro_wgpu --doctest-modules --dist loadgroup \
   --ignore-glob='*/webgpu/drivers/browser*.py' "$@"

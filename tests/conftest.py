@@ -64,6 +64,15 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return lines
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Last comes the test that compiles the modules of all others.
+
+    Other workers are then at tests that make none: those of the documents, just before it.
+    """
+    order = {"test_documents.py": 1, "test_wgsl_in_chromium.py": 2}
+    items.sort(key=lambda item: order.get(item.path.name, 0))
+
+
 def make_runtime(adapter: str):
     """A runtime on the named adapter; raises NoAdapterError where it is missing."""
     import tenferro_wgpu as tw

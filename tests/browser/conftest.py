@@ -17,12 +17,15 @@ from pyodide_distribution import DistributionError, pyodide_distribution
 from pyodide_page import REPOSITORY, Page, missing
 from selenium import webdriver
 
+#: Fixtures that all tests of a worker share.
+PAGES = {"browser", "pyodide_server"}
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep these tests in one worker: each further one would start a browser and a Pyodide."""
+    """Keep the pages in one worker: each further one would start a browser and a Pyodide."""
     if config.pluginmanager.hasplugin("xdist"):
         for item in items:
-            if item.path.parent == REPOSITORY / "tests" / "browser":
+            if PAGES & set(getattr(item, "fixturenames", ())):
                 item.add_marker(pytest.mark.xdist_group("browser"))
 
 

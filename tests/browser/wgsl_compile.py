@@ -7,8 +7,9 @@ wgpu's compiler accepts modules that browsers refuse, so what it says is not eno
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -24,7 +25,7 @@ const optional = ['subgroups'];
 const device = globalThis.tenferroCompiler ??= await adapter.requestDevice(
   { requiredFeatures: optional.filter((name) => adapter.features.has(name)) });
 
-async function problems(code) {
+async function problems([code, withPipelines]) {
   device.pushErrorScope('validation');
   const module = device.createShaderModule({ code });
   const scope = device.popErrorScope();
@@ -33,7 +34,7 @@ async function problems(code) {
     .map((message) => `${message.lineNum}:${message.linePos} ${message.message}`);
   const refused = await scope;
   if (errors.length === 0 && refused) errors.push(refused.message);
-  if (errors.length > 0) return errors;
+  if (errors.length > 0 || !withPipelines) return errors;
   const entries = [...code.matchAll(/@compute[^{]*?fn\\s+(\\w+)/g)].map((match) => match[1]);
   for (const entryPoint of entries) {
     try {
@@ -48,11 +49,14 @@ return await Promise.all(A[0].map(problems));
 """
 
 
-def compile_in_chromium(modules: Mapping[str, str]) -> dict[str, list[str]]:
+def compile_in_chromium(
+    modules: Mapping[str, str], pipelines: Collection[str] | None = None
+) -> dict[str, list[str]]:
     """Compile each module and, for each compute entry point, a pipeline, in headless Chromium.
 
     Args:
         modules: a name of your choice to its WGSL text.
+        pipelines: the names of those that get pipelines; None: all.
 
     Returns:
         For every name its error messages ("line:column text"); an empty list means accepted.
@@ -66,8 +70,48 @@ def compile_in_chromium(modules: Mapping[str, str]) -> dict[str, list[str]]:
     with serve() as address, open_chromium(script_timeout=300) as driver:
         driver.get(address)
         while batch := dict(islice(remaining, BATCH)):
-            answers = run_javascript(driver, _COMPILE, list(batch.values()))
-            found.update(zip(batch, answers, strict=True))
+            given = [[code, pipelines is None or name in pipelines] for name, code in batch.items()]
+            found.update(zip(batch, run_javascript(driver, _COMPILE, given), strict=True))
+    return found
+
+
+def worth_a_pipeline(modules: Mapping[str, str]) -> set[str]:
+    """Return names of modules that between them show a pipeline all that it can refuse.
+
+    A module is checked as a whole when it is made, in two milliseconds.  A pipeline compares the
+    interface (bindings, parameters, workgroup size and memory) with the limits of the device, and
+    translates each function for the driver, which takes a hundred times as long.  Every interface,
+    and every function of the dialects, is that of one of the chosen modules.
+    """
+    chosen, seen = set(), set()
+    for name, code in sorted(modules.items(), key=lambda item: (len(item[1]), item[0])):
+        functions, interface = set(), []
+        for declaration in _declarations(code):
+            if declaration.startswith("fn tf_"):
+                functions.add(declaration)
+            elif "@compute" in declaration:
+                interface.append(declaration.partition("{")[0])
+            elif not declaration.startswith("fn "):
+                interface.append(_ELEMENT_TYPE.sub("T", declaration))
+        new = {*functions, "\n".join(interface)} - seen
+        if new:
+            chosen.add(name)
+            seen |= new
+    return chosen
+
+
+_ELEMENT_TYPE = re.compile(r"\b(vec\d<\w+>|f32|u32|i32|bool)")
+
+
+def _declarations(code: str) -> list[str]:
+    """The top-level declarations of a module of ours, each from the first of its lines."""
+    found, lines, depth = [], [], 0
+    for line in code.splitlines():
+        lines.append(line)
+        depth += line.count("{") - line.count("}")
+        if depth == 0 and line.rstrip().endswith(("}", ";")):
+            found.append("\n".join(lines).strip())
+            lines = []
     return found
 
 

@@ -133,11 +133,11 @@ class Device:
                 **source.context,
             )
             requires += required_features(wgsl)
-        if self.limits_mode == "browser":
-            record_module(wgsl)
         raw = self.driver.create_pipeline(
             wgsl, source.bindings, space, size, source.label, requires
         )
+        if self.limits_mode == "browser":
+            record_module(wgsl)
         self.pipelines_built += 1
         layout_id = self._layout_ids.get(source.bindings)
         if layout_id is None:
