@@ -1,11 +1,14 @@
 """Special functions over a NumPy-compatible namespace: kernels of the CPU and CUDA backends.
 
 Registered by `array_kernels`.  Everything is computed in float64 and rounded once to the result's
-dtype.  The same algorithms, over the same coefficients, are in `shaders/special.wgsl.j2`.
+dtype.  The same algorithms, over the same coefficients, are in `shaders/special.wgsl.j2` and
+`shaders/gamma.wgsl.j2`.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from .. import approximations as known
@@ -18,6 +21,8 @@ Namespace = Any
 
 #: Below, log gamma and digamma step up or down; above, their asymptotic series hold.
 _SERIES_FROM = 10.0
+#: From here on log gamma steps up; from here down its reflection loses nothing.
+_STEPS_UP_FROM = -24.0
 #: Terms that Euler and Maclaurin's sum adds before its correction.
 _ZETA_TERMS = 10
 
@@ -61,29 +66,74 @@ def _erfc_positive(xp: Namespace, x: Array) -> Array:
     return xp.exp(-short * short) * (xp.exp((short - x) * (short + x)) * scaled)
 
 
+def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """x + y and what its rounding lost (Knuth)."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def _add(x: tuple[Array, Array], y: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The sum of two numbers that are sums of a head and a tail."""
+    head, lost = _two_sum(x[0], y[0])
+    return _two_sum(head, lost + (x[1] + y[1]))
+
+
+def _times(xp: Namespace, x: tuple[Array, Array], y: Array) -> tuple[Array, Array]:
+    """The product of a head and a tail with a number, as a head and a tail (Dekker, 1971)."""
+    # Halves of 24 digits and of what they leave; no number here is past the range of float32.
+    product = x[0] * y
+    x_high = x[0].astype(xp.float32).astype(xp.float64)
+    y_high = y.astype(xp.float32).astype(xp.float64)
+    x_low, y_low = x[0] - x_high, y - y_high
+    lost = (x_high * y_high - product) + (x_high * y_low + x_low * y_high)
+    return product, lost + (x_low * y_low + x[1] * y)
+
+
+def _inverse(xp: Namespace, x: tuple[Array, Array]) -> tuple[Array, Array]:
+    """1 / x as a head and a tail: what the quotient leaves is divided again."""
+    quotient = 1.0 / x[0]
+    head, tail = _times(xp, x, quotient)
+    return quotient, ((1.0 - head) - tail) * quotient
+
+
 def lgamma(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
     """The logarithm of the absolute value of the gamma function; infinite at its poles."""
     x = _wide(xp, x)
-    positive = _lgamma_positive(xp, xp.where(x < 0, 1.0 - x, x))
+    mirrored = x <= _STEPS_UP_FROM
+    positive = _lgamma_stepped(xp, xp.where(mirrored, 1.0 - x, x))
     rest = xp.abs(x - xp.rint(x))
     reflected = known.LOG_PI - xp.log(xp.sin(known.PI * rest)) - positive
+    found = xp.where(mirrored, reflected, positive)
     # Negative numbers without a fraction are poles, and so are all beyond 2^52.
-    reflected = xp.where(rest == 0, xp.inf, reflected)
-    return xp.where(xp.isinf(x), xp.inf, xp.where(x < 0, reflected, positive))
+    return xp.where(((rest == 0) & (x <= 0)) | xp.isinf(x), xp.inf, found)
 
 
-def _lgamma_positive(xp: Namespace, x: Array) -> Array:
-    """log gamma for x >= 0 or NaN."""
-    product = xp.ones_like(x)
+def _lgamma_stepped(xp: Namespace, x: Array) -> Array:
+    """log gamma from `_STEPS_UP_FROM` on, or NaN.
+
+    Next to the zeros among negative numbers neither log gamma(2 + d) nor the logarithm of the
+    product of the factors between is large: nothing cancels.
+    """
     step = xp.where(x < _SERIES_FROM, x, 2.0)
-    for _ in range(8):
-        high = step >= 2.5
-        step = xp.where(high, step - 1.0, step)
-        product = xp.where(high, product * step, product)
-    low = xp.where(step < 0.5, step, xp.where(step < 1.5, step - 1.0, step - 2.0))
-    near = low * _polynomial(low, known.GAMMA) + xp.log(product)
-    near = xp.where(step < 0.5, near - xp.log(step * (1.0 + step)), near)
-    near = xp.where((step >= 0.5) & (step < 1.5), near - xp.log1p(low), near)
+    before = step
+    up = step < 1.5
+    product = (xp.ones_like(x), xp.zeros_like(x))
+    for _ in range(int(2.5 - _STEPS_UP_FROM)):
+        down = step >= 2.5
+        moves = down | (step < 1.5)
+        if not bool(xp.any(moves)):
+            break
+        before = xp.where(moves, step, before)
+        step = xp.where(moves, step + xp.where(down, -1.0, 1.0), step)
+        factor = xp.where(down, step, before)
+        # Tiny numbers are not halved: one step from them is all there is.
+        times = _times(xp, product, factor)
+        product = xp.where(moves, times[0], product[0]), xp.where(moves, times[1], product[1])
+    place = xp.where(up, before - 1.0, step - 2.0)
+    ratio = xp.where(xp.abs(product[0]) < 2.0**-90, 0.0, product[1] / product[0])
+    logarithm = xp.log(xp.abs(product[0])) + ratio
+    near = place * _polynomial(place, known.GAMMA) + xp.where(up, -logarithm, logarithm)
     large = xp.maximum(x, _SERIES_FROM)
     inverse = 1.0 / large
     series = inverse * _polynomial(inverse * inverse, known.STIRLING)
@@ -92,33 +142,88 @@ def _lgamma_positive(xp: Namespace, x: Array) -> Array:
 
 
 def digamma(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
-    """The logarithmic derivative of the gamma function; NaN at the negative integers."""
+    """The logarithmic derivative of the gamma function; NaN at the negative integers.
+
+    With y = |x|: digamma(y), or for negative x digamma(y) + 1/y + pi cot(pi y), where pi cot(pi y)
+    is 1/s - 1/(1 - s) + 1/(1 + s) and a small rest, for the distance s to the nearest integer.
+    These terms cancel at the zeros, so they are added in two numbers each.
+    """
     x = _wide(xp, x)
-    positive = _digamma_positive(xp, xp.where(x < 0, 1.0 - x, x))
-    rest = x - xp.rint(x)
-    angle = known.PI * rest
-    reflected = positive - known.PI * xp.cos(angle) / xp.sin(angle)
-    reflected = xp.where(rest == 0, xp.nan, reflected)
-    found = xp.where(x < 0, reflected, positive)
-    return xp.where(x == 0, xp.copysign(xp.inf, -x), found)
-
-
-def _digamma_positive(xp: Namespace, x: Array) -> Array:
-    """digamma for x >= 0 or NaN; at 0 the value does not matter."""
-    small = x < 1.0
-    step = xp.where(x < _SERIES_FROM, xp.where(small, x + 1.0, x), 1.0)
-    added = xp.where(small, -1.0 / x, 0.0)
+    negative = x < 0
+    tiny = xp.abs(x) < 2.0**-60
+    y = xp.where(tiny, 1.0, xp.abs(x))
+    small, below_one = y < _SERIES_FROM, y < 1.0
+    nothing = xp.zeros_like(y)
+    rest = y - xp.rint(y)
+    # Of 1/y: half of it from 10 on, nothing where it cancels.
+    inverse = _inverse(xp, (xp.minimum(y, 2.0**60), nothing))
+    share = xp.where(small, 1.0, 0.5) * xp.where(negative, 1.0, -1.0)
+    share = xp.where(small & (below_one == negative), 0.0, share)
+    total = (inverse[0] * share, inverse[1] * share)
+    if bool(xp.any(negative)):
+        total = _add(total, _cotangent(xp, xp.where(negative, rest, 0.25), negative))
+    step = xp.where(small & ~below_one, y, 1.0)
     for _ in range(8):
         high = step > 2.0
         step = xp.where(high, step - 1.0, step)
-        added = xp.where(high, added + 1.0 / step, added)
+        head, tail = _inverse(xp, (step, nothing))
+        total = _add(total, (xp.where(high, head, 0.0), xp.where(high, tail, 0.0)))
     zero, missing = known.DIGAMMA_ZERO
-    away = (step - zero) - missing
-    near = away * _polynomial(away, known.DIGAMMA) + added
-    large = xp.maximum(x, _SERIES_FROM)
-    square = 1.0 / (large * large)
-    far = xp.log(large) - (0.5 / large + square * _polynomial(square, known.HARMONIC))
-    return xp.where(x < _SERIES_FROM, near, far)
+    # Without a rounding below one: the zero less one is as long as the zero.
+    away = xp.where(below_one, y - (zero - 1.0), step - zero) - missing
+    near = away * _polynomial(away, known.DIGAMMA)
+    square = 1.0 / xp.maximum(y, _SERIES_FROM) ** 2
+    series = square * _polynomial(square, known.HARMONIC)
+    logarithm, lost = _logarithm(xp, xp.maximum(y, _SERIES_FROM))
+    positive = (xp.where(small, near, logarithm), xp.where(small, 0.0, lost))
+    total = _add(_add(total, (xp.where(small, 0.0, -series), nothing)), positive)
+    found = xp.where(negative & (rest == 0), xp.nan, total[0] + total[1])
+    found = xp.where(xp.isinf(x), xp.where(negative, xp.nan, x), found)
+    return xp.where(tiny, -1.0 / x, found)
+
+
+def _cotangent(xp: Namespace, rest: Array, wanted: Array) -> tuple[Array, Array]:
+    """pi cot(pi rest) for |rest| <= 1/2 where it is wanted, as a head and a tail; else zero."""
+    size = xp.abs(rest)
+    total = _inverse(xp, (size, xp.zeros_like(size)))
+    for sign in (-1.0, 1.0):
+        head, tail = _inverse(xp, _two_sum(xp.ones_like(size), sign * size))
+        total = _add(total, (sign * head, sign * tail))
+    bend = size * _polynomial(size * size, known.COTANGENT)
+    total = _add(total, (bend, xp.zeros_like(size)))
+    sign = xp.where(wanted, xp.copysign(1.0, rest), 0.0)
+    return xp.where(wanted, total[0], 0.0) * sign, xp.where(wanted, total[1], 0.0) * sign
+
+
+def _logarithm(xp: Namespace, x: Array) -> tuple[Array, Array]:
+    """log(x) as a head and a tail, for finite normal x; NaN counts as 10.
+
+    x = 2^k c (1 + f), where c is a multiple of 1/64, whose logarithm is in a table.
+    """
+    mantissa, exponent = xp.frexp(
+        xp.where(x >= _SERIES_FROM, xp.minimum(x, xp.finfo(xp.float64).max), 10.0)
+    )
+    place = xp.rint(mantissa * 64.0)
+    center = place / 64.0
+    heads, tails = (xp.asarray(column)[place.astype(xp.int64)] for column in _center_logarithms())
+    apart = mantissa - center
+    fraction = apart / center
+    head, tail = _times(xp, (fraction, xp.zeros_like(fraction)), center)
+    lost = ((apart - head) - tail) / mantissa
+    high, low = known.LOG_TWO
+    exponent = exponent.astype(xp.float64)
+    total = _add((exponent * high, exponent * low), (heads, tails))
+    return _add(total, (xp.log1p(fraction), lost))
+
+
+@cache
+def _center_logarithms() -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """log(j / 64) for j = 1 ... 64 as nearest numbers and what is missing; no row for 0."""
+    exact = [Decimal(1) if j == 0 else (Decimal(j) / 64).ln() for j in range(65)]
+    heads = tuple(float(value) for value in exact)
+    return heads, tuple(
+        float(value - Decimal(head)) for value, head in zip(exact, heads, strict=True)
+    )
 
 
 def polygamma(xp: Namespace, out: ShapeDtype, n: Array, x: Array) -> Array:

@@ -3,7 +3,7 @@
 Run by hand and by tests of dialects (in small):
 
     python tests/dialects/measure_ulp.py [--dialect f32] [--function tan] [--samples 1000000]
-    python tests/dialects/measure_ulp.py --table     # writes the table of docs/accuracy.md
+    python tests/dialects/measure_ulp.py --table [--function tan]     # rows of docs/accuracy.md
 
 All samples are compared with NumPy in the next wider format; the worst of them are computed again
 with mpmath, and those errors are the ones printed. What is measured is in the rows of
@@ -262,26 +262,27 @@ def has_native(name: str) -> bool:
     return has_native_f64() if name in ("f64n", "c128n") else False
 
 
-def largest_errors(count: int) -> dict[tuple[str, str], float]:
-    """Return {(function, dtype): largest error} over the adapters of the table.
-
-    Rows whose errors are absolute ones are left out.
-    """
-    relative = [row for row in FUNCTIONS if not row.absolute]
+def largest_errors(
+    count: int, functions: Iterable[Function] = FUNCTIONS
+) -> dict[tuple[str, str], float]:
+    """Return {(function, dtype): largest error} over the adapters of the table."""
     found: dict[tuple[str, str], float] = {}
     for adapter in ADAPTERS:
         use_adapter(adapter)
         for name in dialects_here():
-            for function, domain, error, where in measure(name, count, functions=relative):
+            for function, domain, error, where in measure(name, count, functions=functions):
                 key = (function, dialect(name).dtype_name)
                 found[key] = max(found.get(key, 0.0), error)
                 print(f"{adapter:12}{name:6}{function:12}{domain:28}{error:10.3f}  {where}")
     return found
 
 
-def table(errors: dict[tuple[str, str], float]) -> str:
-    """Return the errors as a Markdown table: a row for each function, a column for each dtype."""
-    dtypes = [each for each in WIDER if any(dtype == each for _, dtype in errors)]
+def table(errors: dict[tuple[str, str], float], *, all_dtypes: bool = False) -> str:
+    """Return the errors as a Markdown table: a row for each function, a column for each dtype.
+
+    Dtypes that were not measured have a column with `all_dtypes` only.
+    """
+    dtypes = [each for each in WIDER if all_dtypes or any(dtype == each for _, dtype in errors)]
     rows = [f"| function | {' | '.join(dtypes)} |", "|---" * (len(dtypes) + 1) + "|"]
     for name in dict.fromkeys(function.name for function in FUNCTIONS):
         cells = [errors.get((name, dtype)) for dtype in dtypes]
@@ -296,9 +297,12 @@ def _shown(error: float) -> str:
 
 
 def write_table(text: str, document: Path = DOCUMENT) -> None:
-    """Put `text` between the marks of the document."""
+    """Put `text` between the marks of the document; rows of functions it lacks are kept."""
     before, _, rest = document.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
+    former, _, after = rest.partition(END)
+    new = {line.split("|")[1]: line for line in text.splitlines()}
+    kept = [new.pop(line.split("|")[1], line) for line in former.splitlines()]
+    text = "\n".join([*kept, *new.values()]) + "\n"
     document.write_text(before + BEGIN + text + END + after)
 
 
@@ -312,13 +316,13 @@ def main() -> None:
     parser.add_argument("--adapter", default="", help='part of its name ("llvmpipe"); default: any')
     parser.add_argument("--table", action="store_true", help="write the table of docs/accuracy.md")
     chosen = parser.parse_args()
+    wanted = [row for row in FUNCTIONS if not chosen.function or row.name in chosen.function]
     if chosen.table:
-        write_table(table(largest_errors(chosen.samples)))
+        write_table(table(largest_errors(chosen.samples, wanted), all_dtypes=True))
         return
     use_adapter(chosen.adapter)
     print(f"adapter: {adapter_name()}; {chosen.samples} samples per domain")
     print(f"{'dialect':8}{'function':12}{'domain':28}{'max ulp':>10}  at")
-    wanted = [row for row in FUNCTIONS if not chosen.function or row.name in chosen.function]
     for name in chosen.dialect or ["f32"]:
         for function, domain, error, where in measure(name, chosen.samples, functions=wanted):
             place = ", ".join(f"{each:.9g}" for each in where)
