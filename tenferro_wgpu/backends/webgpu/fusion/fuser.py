@@ -23,7 +23,7 @@ from typing import Any
 from weakref import ref
 
 from tenferro_wgpu.backends.webgpu.fusion.groups import Pending
-from tenferro_wgpu.backends.webgpu.fusion.products import make_product
+from tenferro_wgpu.backends.webgpu.fusion.products import LAUNCHES, make_product
 from tenferro_wgpu.backends.webgpu.fusion.programs import Along
 from tenferro_wgpu.backends.webgpu.fusion.recording import MOST_HELD_BYTES, Recorder
 from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
@@ -50,7 +50,9 @@ class Fuser(Recorder):
         super().__init__(launcher)
         #: Whether this thread is recording; true on entry only inside a finalizer or handler.
         self._recording = False
-        self._multiply_at_once = self.resolving(launch_contraction)
+        self._products_at_once = {
+            name: self.resolving(launch) for name, (launch, _) in LAUNCHES.items()
+        }
         self._map_at_once = self.resolving(launch_elementwise)
         self._reduce_at_once = self.resolving(launch_reduction)
         self._scan_at_once = self.resolving(launch_scan)
@@ -62,7 +64,9 @@ class Fuser(Recorder):
             launch_reduction: self.defer_reduction,
             launch_scan: self.defer_scan,
             launch_contraction: self.defer_product,
-            launch_convolution: self.resolving(convolving(self.defer_product)),
+            launch_convolution: self.resolving(
+                convolving(self.defer_product, self.defer_product, self.defer)
+            ),
         }
         return {
             name: deferred.get(kernel) or self.resolving(kernel) for name, kernel in table.items()
@@ -149,7 +153,7 @@ class Fuser(Recorder):
         params: Mapping[str, Any],
         outputs: tuple[ShapeDtype, ...],
     ) -> tuple[Tensor, ...]:
-        """Let a product wait for the element-wise work behind it."""
+        """Let a product, of matrices or with windows, wait for the element-wise work behind it."""
         spec = contiguous_spec(outputs[0])
         size = spec.layout.size
         for operand in operands:
@@ -158,10 +162,11 @@ class Fuser(Recorder):
         waits = size > 0 and operands[0].size > 0 and spec.dtype.kind != "b"
         waits = waits and not any(type(operand.handle) is Constant for operand in operands)
         if not waits or self._recording or self._queue.needs_care:
-            return self._multiply_at_once(launcher, name, operands, params, outputs)
+            return self._products_at_once[name](launcher, name, operands, params, outputs)
         launcher.check_bindable(launcher.nbytes(size, spec.dtype), name)
-        x = operands[0]
-        check_counts(name, size, prod([x.shape[axis] for axis in params["contracting"][0]]))
+        if name == "dot_general":
+            x = operands[0]
+            check_counts(name, size, prod([x.shape[axis] for axis in params["contracting"][0]]))
         product, pending = make_product(name, operands, params, spec)
         held = sum([operand.handle.slot.size for operand in operands])
         most = 0 if held > MOST_HELD_BYTES // MOST_PRODUCTS else MOST_PRODUCTS

@@ -1,13 +1,14 @@
 """Products that wait, so that the element-wise work behind them runs in the same kernel.
 
-running.py makes and runs them.  A product (`dot_general`) is recorded like element-wise work,
+running.py makes and runs them.  A product (`dot_general`, and a `conv` that is not one of
+matrices) is recorded like element-wise work,
 but alone: it is an operand of the groups that read it.  The first of them to run takes it along
 as an epilogue where it can; whoever else needs the product has it computed by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
@@ -17,10 +18,19 @@ from tenferro_wgpu.backends.webgpu.fusion.groups import Pending, Product
 from tenferro_wgpu.backends.webgpu.fusion.kernels import drain, fill, leaf_tensors
 from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan
 from tenferro_wgpu.backends.webgpu.fusion.selection import as_expression
+from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
 from tenferro_wgpu.backends.webgpu.kernels.contraction_epilogue import launch_contraction_epilogue
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
+from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
+from tenferro_wgpu.backends.webgpu.kernels.windows import launch_windows, launch_windows_epilogue
 from tenferro_wgpu.layout import contiguous_layout
 from tenferro_wgpu.tensor import Tensor
+
+#: How what waits is computed by itself, and with what follows it.
+LAUNCHES: dict[str, tuple[Kernel, Callable[..., tuple[Tensor, ...]]]] = {
+    "dot_general": (launch_contraction, launch_contraction_epilogue),
+    "conv": (launch_windows, launch_windows_epilogue),
+}
 
 
 @dataclass
@@ -80,7 +90,7 @@ def run_epilogue(
     x, y = operands
     leaves = fill(epilogue.leaves, epilogue.sources, values)
     try:
-        results = launch_contraction_epilogue(
+        results = LAUNCHES[product.name][1](
             launcher,
             (x, y),
             product.params,

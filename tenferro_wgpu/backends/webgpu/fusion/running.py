@@ -16,10 +16,14 @@ from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, Product
 from tenferro_wgpu.backends.webgpu.fusion.kernels import compile_stage, run_operation, run_stages
 from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, make_plan
-from tenferro_wgpu.backends.webgpu.fusion.products import Epilogue, make_epilogue, run_epilogue
+from tenferro_wgpu.backends.webgpu.fusion.products import (
+    LAUNCHES,
+    Epilogue,
+    make_epilogue,
+    run_epilogue,
+)
 from tenferro_wgpu.backends.webgpu.fusion.programs import Program
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
-from tenferro_wgpu.backends.webgpu.kernels.contraction import launch_contraction
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
 from tenferro_wgpu.backends.webgpu.recovery import fresh
@@ -163,7 +167,7 @@ class Runner:
         if self._queue.closed:
             raise RuntimeClosedError("deferred operations")
         try:
-            (result,) = launch_contraction(
+            (result,) = LAUNCHES[product.name][0](
                 self._launcher, product.name, operands, product.params, (product.spec,)
             )
         except (DeviceOutOfMemoryError, DeviceLostError, RuntimeClosedError):

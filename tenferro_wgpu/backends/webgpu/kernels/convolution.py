@@ -20,6 +20,7 @@ from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel, kernel
 from tenferro_wgpu.backends.webgpu.kernels.structural import launch_pad
+from tenferro_wgpu.backends.webgpu.kernels.windows import launch_windows, suits_windows
 from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
@@ -112,8 +113,12 @@ def plan_convolution(
     )  # fmt: skip
 
 
-def convolving(contract: Kernel) -> Kernel:
-    """A launch function that pads at once and leaves the product to `contract`."""
+def convolving(contract: Kernel, slide: Kernel, copy: Kernel) -> Kernel:
+    """A launch function that leaves the product of a padded input to `contract`.
+
+    Where windows.py is faster, it leaves all to `slide`; where the product's axes have another
+    order, `copy` puts them into theirs.
+    """
 
     def launch(
         launcher: Launcher,
@@ -122,13 +127,15 @@ def convolving(contract: Kernel) -> Kernel:
         params: Mapping[str, Any],
         outputs: tuple[ShapeDtype, ...],
     ) -> tuple[Tensor, ...]:
-        return (convolve(launcher, operands, params, outputs[0], contract),)
+        return (convolve(launcher, operands, params, outputs[0], contract, slide, copy),)
 
     return launch
 
 
 #: Convolves an input with a kernel; see `tenferro_wgpu.ops.convolution`.
-launch_convolution = kernel("conv")(convolving(launch_contraction))
+launch_convolution = kernel("conv")(
+    convolving(launch_contraction, launch_windows, launch_elementwise)
+)
 
 
 def convolve(
@@ -137,10 +144,13 @@ def convolve(
     params: Mapping[str, Any],
     spec: ShapeDtype,
     contract: Kernel,
+    slide: Kernel,
+    copy: Kernel,
 ) -> Tensor:
-    """The convolution, its product computed or recorded by `contract`.
+    """The convolution, computed or recorded by one of three functions: see `convolving`.
 
-    A recorded product has the shape of the result, so that what follows can run in its kernel.
+    A recorded product has the shape of the result, so that what follows can run in its kernel;
+    and so can what follows a copy.
     """
     x, weights = operands
     layout = contiguous_layout(spec.shape)
@@ -150,6 +160,8 @@ def convolve(
         zero = launcher.backend.scalar(0, spec.dtype)
         filled = zero.with_layout(zero.layout.broadcast_in_dim(spec.shape, ()))
         return launch_elementwise(launcher, "copy", (filled,), {}, (spec,))[0]
+    if suits_windows(launcher, x, weights, params):
+        return slide(launcher, "conv", operands, params, (spec,))[0]
     x = _padded(launcher, x, params)
     plan = plan_convolution(
         x.layout, weights.layout, spec.shape[2:], params["strides"],
@@ -167,8 +179,8 @@ def convolve(
         return product if plan.shape == spec.shape else product.with_layout(layout)
     turned = product.with_layout(product.layout.transpose(plan.order))
     ordered = ShapeDtype(turned.shape, spec.dtype)
-    (copied,) = launch_elementwise(launcher, "copy", (turned,), {}, (ordered,))
-    return copied.with_layout(layout)
+    (copied,) = copy(launcher, "copy", (turned,), {}, (ordered,))
+    return copied if ordered.shape == spec.shape else copied.with_layout(layout)
 
 
 def _padded(launcher: Launcher, x: Tensor, params: Mapping[str, Any]) -> Tensor:
