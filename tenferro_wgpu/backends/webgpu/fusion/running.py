@@ -7,12 +7,11 @@ operations are recorded.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 from weakref import WeakMethod, ref
 
-from tenferro_wgpu.backends.webgpu.cache import GenerationalCache
 from tenferro_wgpu.backends.webgpu.fusion.groups import Group, Pending, Product
 from tenferro_wgpu.backends.webgpu.fusion.kernels import compile_stage, run_operation, run_stages
 from tenferro_wgpu.backends.webgpu.fusion.planning import Map, Plan, make_plan
@@ -24,6 +23,7 @@ from tenferro_wgpu.backends.webgpu.fusion.products import (
 )
 from tenferro_wgpu.backends.webgpu.fusion.programs import Program
 from tenferro_wgpu.backends.webgpu.fusion.row_planning import Rows
+from tenferro_wgpu.backends.webgpu.fusion.sightings import Sightings
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher
 from tenferro_wgpu.backends.webgpu.kernels.registry import Kernel
 from tenferro_wgpu.backends.webgpu.recovery import fresh
@@ -39,22 +39,17 @@ from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 #: Recorded structures kept; with more, recording starts a new tree.
 MOST_PROGRAMS = 16384
-#: Kernel structures whose number of uses is remembered.
-MOST_SIGHTINGS = 4096
 #: A structure seen this often runs operation by operation: most are never seen again.
 SIGHTINGS_BEFORE_COMPILING = 1
-#: Structures that may be compiled before compiled ones are used again: enough for all of a
-#: training step at once.  Beyond, compiling waits for further sightings.
-MOST_CREDIT = 48.0
-CREDIT_PER_RUN = 0.5
 #: Sets of wanted results of one program whose plans are kept.
 MOST_PLANS = 32
 
 
-class Runner:
+class Runner(Sightings):
     """Runs the groups of one backend, each once, when somebody needs a result or room."""
 
     def __init__(self, launcher: Launcher) -> None:
+        super().__init__(SIGHTINGS_BEFORE_COMPILING)
         self._launcher = launcher
         self._queue = launcher.queue
         #: The queue's own: a handler may record while its thread holds that one, and two locks
@@ -66,14 +61,9 @@ class Runner:
         self._products: deque[ref[Product]] = deque()
         self._roots: dict[tuple[int, ...], Program] = {}
         self._programs = 0
-        self._sightings = GenerationalCache(MOST_SIGHTINGS)
-        #: Sightings of a structure before it is compiled; 0 compiles at once.
-        self.patience = SIGHTINGS_BEFORE_COMPILING
         self._most_buffers = launcher.limits.max_storage_buffers_per_shader_stage
         self._recorded = self._fused = self._kernels = self._dropped = 0
         self._refused = 0
-        #: Compiling a structure costs one, running a compiled one earns some back.
-        self.credit = MOST_CREDIT
         self._queue.call_in_forked_child(WeakMethod(self._renew_lock))
 
     def _renew_lock(self) -> None:
@@ -281,21 +271,7 @@ class Runner:
             product.finish(values[slot])
         self._fused += len(plan.operations)
         self._kernels += 1
-        self.credit = min(self.credit + CREDIT_PER_RUN, MOST_CREDIT)
-        return True
-
-    def _is_worth_compiling(self, structure: Hashable) -> bool:
-        """Whether a structure was seen often enough; counts this time.
-
-        Where few of the kernels compiled lately were used again, it takes more.
-        """
-        sightings: int = self._sightings.find(structure) or 0
-        self._sightings.store(structure, sightings + 1)
-        if sightings < self.patience:
-            return False
-        if self.patience and self.credit < 1 and sightings < self.patience + 1 - self.credit // 8:
-            return False
-        self.credit -= 1
+        self._earn()
         return True
 
     def _count(self, group: Group, wanted: int) -> None:
@@ -312,7 +288,7 @@ class Runner:
                 run_stages(self._launcher, plan, values)
                 self._fused += len(plan.operations)
                 self._kernels += len(plan.stages)
-                self.credit = min(self.credit + CREDIT_PER_RUN, MOST_CREDIT)
+                self._earn()
                 return {}
             except (UnsupportedOperationError, ShaderError):
                 plan.stages = []  # too many axes together, say: one by one from now on
