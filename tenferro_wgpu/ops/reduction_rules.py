@@ -34,7 +34,7 @@ def _reduced_shape(x: ShapeDtype, *, axes: Shape) -> ShapeDtype:
 def _extremum_shape(name: str) -> Callable[..., ShapeDtype]:
     def shape_rule(x: ShapeDtype, *, axes: Shape) -> ShapeDtype:
         shape = drop(x, axes)
-        if 0 in x.shape and 0 not in shape:
+        if any(x.shape[axis] == 0 for axis in axes):
             raise ShapeError(
                 name, f"no element to choose along axes {axes} of shape {x.shape}", (x.shape,)
             )
@@ -46,7 +46,7 @@ def _extremum_shape(name: str) -> Callable[..., ShapeDtype]:
 def _position_shape(name: str) -> Callable[..., ShapeDtype]:
     def shape_rule(x: ShapeDtype, *, axis: int) -> ShapeDtype:
         shape = drop(x, (axis,))
-        if x.shape[axis] == 0 and 0 not in shape:
+        if x.shape[axis] == 0:
             raise ShapeError(
                 name, f"no element to choose along axis {axis} of shape {x.shape}", (x.shape,)
             )

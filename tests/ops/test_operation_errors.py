@@ -116,6 +116,18 @@ ROWS = {
     "diag of a stack": (lambda: C.diag(), errors.ShapeError, "diag"),
     "triangle of a vector": (lambda: V.tril(), errors.ShapeError, "two axes"),
     "roll along too many axes": (lambda: C.roll((1, 2), (0, 1, 2)), errors.ShapeError, "2 shifts"),
+    "largest of no elements, no times": (
+        lambda: value(0, 0).max(axis=1), errors.ShapeError, "max: no element",
+    ),
+    "smallest along several, one empty": (
+        lambda: value(0, 2, 0).min(axis=(1, 2)), errors.ShapeError, "min: no element",
+    ),
+    "place of the largest of none": (
+        lambda: value(2, 0).argmax(axis=1), errors.ShapeError, "argmax: no element",
+    ),
+    "place of the smallest of none, no times": (
+        lambda: value(0, 0).argmin(axis=0), errors.ShapeError, "argmin: no element",
+    ),
     "roll by half": (lambda: C.roll(0.5), errors.DTypeError, "shifts"),
     "roll along an axis that is not there": (lambda: V.roll(1, 1), errors.AxisError, "roll"),
     "slice of too few axes": (lambda: M.slice([0], [1]), errors.ShapeError, "2 axes"),

@@ -21,6 +21,8 @@ def _structural(cases: dict[str, Any], name: str, operand: Operand) -> Call:
 
     def results(namespace: Any) -> Any:
         def run(x: Any) -> Any:
+            if not hasattr(x, "shape"):
+                raise TypeError("programs take tensors")
             found = program(namespace, x)
             return tuple(found) if isinstance(found, (list, tuple)) else found
 
