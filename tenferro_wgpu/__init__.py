@@ -57,11 +57,13 @@ from .namespace_info import namespace_info as __array_namespace_info__
 from .ops.activation import *
 from .ops.aliases import *
 from .ops.bits import *
+from .ops.calculus import *
 from .ops.calling import astype
 from .ops.choice import *
 from .ops.closeness import *
 from .ops.contraction import dot_general, matmul, tensordot, vecdot
 from .ops.convolution import *
+from .ops.covariance import *
 from .ops.creation import (
     arange,
     asarray,
@@ -77,6 +79,7 @@ from .ops.creation import (
     zeros,
     zeros_like,
 )
+from .ops.curves import *
 from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
 from .ops.elementwise import *
@@ -103,6 +106,7 @@ from .ops.rounding import *
 from .ops.scanning import *
 from .ops.signals import *
 from .ops.special import digamma, erf, erfc, lgamma, polygamma
+from .ops.spread import *
 from .ops.stacking import (
     atleast_1d,
     atleast_2d,
@@ -315,8 +319,11 @@ __all__ = [
 __all__ += ops.activation.__all__
 __all__ += ops.aliases.__all__
 __all__ += ops.bits.__all__
+__all__ += ops.calculus.__all__
 __all__ += ops.choice.__all__
 __all__ += ops.closeness.__all__
+__all__ += ops.covariance.__all__
+__all__ += ops.curves.__all__
 __all__ += ops.elementwise.__all__
 __all__ += ops.exponential.__all__
 __all__ += ops.finding.__all__
@@ -328,6 +335,7 @@ __all__ += ops.powers.__all__
 __all__ += ops.reduction.__all__
 __all__ += ops.rounding.__all__
 __all__ += ops.scanning.__all__
+__all__ += ops.spread.__all__
 __all__ += ops.statistics.__all__
 __all__ += ops.trigonometry.__all__
 __all__ += ops.truth.__all__

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import real_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError, UnsupportedOperationError
 from . import choice, exponential, powers, views
 from . import elementwise as arithmetic
-from .calling import cast_to, lift, normalize_axes
+from .calling import cast_to, lift, normalize_axes, normalize_axis
 from .reduction_operands import as_real, count_along, inexact, ordered, reduced, squared_modulus
 from .reduction_rules import REDUCE_MAX, REDUCE_MIN, REDUCE_SUM
 from .value import Value, constant_like
@@ -87,29 +87,69 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     return _vector_norm("vector_norm", x, ord, axis, keepdims)
 
 
-def norm(x: Any, /, ord: float | None = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """`vector_norm` with NumPy's order of arguments; without `ord`, 2.
+#: Norms of matrices that are no reduction.
+_SPECTRAL = ("nuc", 2, -2)
 
-    Of a matrix, and with `axis` of two axes, only the norm without `ord` (the root of the sum of
-    squares) is that of vectors, so that only it is taken.
+
+def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of vectors or of matrices, as NumPy's `linalg.norm`.
+
+    Args:
+        x: a tensor; integers give the default float, complex numbers a real result.
+        ord: for vectors any number, see `vector_norm`.  For matrices "fro" (the root of the sum of
+            squares), 1 and -1 (the largest and smallest sum of a column's moduli), inf and -inf (of
+            a row's).  None: the root of the sum of squares, of all elements without `axis`.
+        axis: one axis of vectors, or two of matrices: that of rows and that of columns.
+        keepdims: keep the reduced axes, of extent 1.
 
     Raises:
         AxisError: if an axis does not exist, or is named twice.
-        ArgumentError: for the norm of a matrix of some `ord`.
-        ShapeError: for the largest or smallest of nothing.
+        ArgumentError: for another `ord`.
+        UnsupportedOperationError: for "nuc", 2 and -2 of matrices, which take singular values.
+        ShapeError: for another number of axes, or the largest or smallest of nothing.
 
     >>> import tenferro_wgpu as tw
-    >>> tw.norm(tw.asarray([[3.0, 4.0], [6.0, 8.0]]), axis=1).tolist()
-    [5.0, 10.0]
+    >>> x = tw.asarray([[3.0, 4.0], [6.0, 8.0]])
+    >>> tw.norm(x, axis=1).tolist(), tw.norm(x, 1).item()
+    ([5.0, 10.0], 12.0)
     """
     value = lift("norm", x)
     axes = normalize_axes("norm", axis, value.ndim)
-    if ord is not None and len(axes) > 1:
-        raise ArgumentError(
-            "norm", f"{len(axes)} axes with ord={ord} name the norm of a matrix; "
-            "use vector_norm(..., axis=, ord=) for that of all elements as a vector",
+    if ord is None:
+        return _vector_norm("norm", value, 2, axes, keepdims)
+    if len(axes) == 2:
+        given = axis if isinstance(axis, (tuple, list)) else axes
+        rows, columns = (normalize_axis("norm", one, value.ndim) for one in given)
+        return _matrix_norm(value, ord, rows, columns, keepdims)
+    if len(axes) > 2:
+        raise ShapeError(
+            "norm", f"{len(axes)} axes with ord={ord!r}: vectors have one axis and matrices two; "
+            "name them with axis=, or use vector_norm(...)", (value.shape,),
         )  # fmt: skip
-    return _vector_norm("norm", value, 2 if ord is None else ord, axes, keepdims)
+    return _vector_norm("norm", value, ord, axes, keepdims)
+
+
+def _matrix_norm(x: Value, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:
+    if isinstance(ord, str) and ord == "fro":
+        return _vector_norm("norm", x, 2, tuple(sorted((rows, columns))), keepdims)
+    if isinstance(ord, (str, int, float)) and ord in _SPECTRAL:
+        raise UnsupportedOperationError(
+            "norm", hint=f"ord={ord!r} of a matrix takes singular values, and linear algebra is "
+            'not there; use "fro", 1, -1, inf or -inf, or NumPy on x.numpy()',
+        )  # fmt: skip
+    if not isinstance(ord, (int, float)) or ord not in (1, -1, math.inf, -math.inf):
+        raise ArgumentError(
+            "norm", f'ord of a matrix is None, "fro", 1, -1, inf or -inf, got {ord!r}'
+        )
+    value, result = inexact("norm", x)
+    added, compared = (columns, rows) if math.isinf(ord) else (rows, columns)
+    sums = reduced(REDUCE_SUM, arithmetic.abs(value), (added,), keepdims=True)
+    extremum = REDUCE_MAX if ord > 0 else REDUCE_MIN
+    out = reduced(extremum, sums, (compared,), keepdims=True)
+    if not keepdims:
+        rest = (n for at, n in enumerate(x.shape) if at not in (rows, columns))
+        out = views.reshaped(out, tuple(rest))
+    return as_real(result, out)
 
 
 def _vector_norm(op: str, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:

@@ -15,11 +15,14 @@ import numpy as np
 from ..errors import DTypeError
 from . import (
     bits,
+    calculus,
     calling,
     choice,
     closeness,
     contraction,
+    covariance,
     creation,
+    curves,
     diagonals,
     elementwise,
     exponential,
@@ -31,6 +34,7 @@ from . import (
     indexing,
     joining,
     membership,
+    norms,
     ordering,
     padding,
     powers,
@@ -41,6 +45,7 @@ from . import (
     rounding,
     scanning,
     signals,
+    spread,
     stacking,
     statistics,
     structural,
@@ -66,6 +71,7 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "invert": bits.bitwise_not,
     "left_shift": bits.bitwise_left_shift,
     "matmul": contraction.matmul,
+    "heaviside": curves.heaviside,
     "power": powers.pow,
     "radians": trigonometry.deg2rad,
     "right_shift": bits.bitwise_right_shift,
@@ -136,6 +142,8 @@ class Several(Counterpart):
         return self._function(*args, **options)
 
 
+#: NumPy's functions that are not in its main namespace, and where they are.
+_ELSEWHERE = {"norm": "numpy.linalg"}
 _REDUCTION = "a axis dtype out keepdims initial where"
 _EXTREMUM = "a axis out keepdims initial where"
 _JOINING = "arrays axis out dtype casting"
@@ -168,7 +176,7 @@ FUNCTIONS: dict[str, Counterpart] = {
     "column_stack": Counterpart(stacking.column_stack, 1, "tup"),
     "concatenate": Counterpart(joining.concatenate, 1, _JOINING),
     "count_nonzero": Counterpart(truth.count_nonzero, 1, "a axis keepdims"),
-    "cov": Counterpart(statistics.cov, 1, "m y rowvar bias ddof fweights aweights dtype"),
+    "cov": Counterpart(covariance.cov, 1, "m y rowvar bias ddof fweights aweights dtype"),
     "convolve": Counterpart(signals.convolve, 2, "a v mode"),
     "correlate": Counterpart(signals.correlate, 2, "a v mode"),
     "cross": Counterpart(products.cross, 2, "a b axisa axisb axisc axis"),
@@ -253,6 +261,22 @@ FUNCTIONS: dict[str, Counterpart] = {
     "unique_inverse": Counterpart(uniqueness.unique_inverse, 1, "x"),
     "unique_values": Counterpart(uniqueness.unique_values, 1, "x"),
     "unstack": Counterpart(joining.unstack, 1, "x axis"),
+    "corrcoef": Counterpart(covariance.corrcoef, 1, "x y rowvar dtype"),
+    "gradient": Several(calculus.gradient, 1, "f varargs axis edge_order"),
+    "nanpercentile": Counterpart(
+        quantiles.nanpercentile, 2, "a q axis out overwrite_input method keepdims"
+    ),
+    "nanquantile": Counterpart(
+        quantiles.nanquantile, 2, "a q axis out overwrite_input method keepdims"
+    ),
+    "nanstd": Counterpart(spread.nanstd, 1, "a axis dtype out ddof keepdims where mean correction"),
+    "nanvar": Counterpart(spread.nanvar, 1, "a axis dtype out ddof keepdims where mean correction"),
+    "norm": Counterpart(norms.norm, 1, "x ord axis keepdims"),
+    "polyval": Counterpart(curves.polyval, 2, "p x"),
+    "ptp": Counterpart(spread.ptp, 1, "a axis out keepdims"),
+    "sinc": Counterpart(curves.sinc, 1, "x"),
+    "trapezoid": Counterpart(calculus.trapezoid, 1, "y x dx axis"),
+    "unwrap": Counterpart(curves.unwrap, 1, "p discont axis period"),
     "zeros_like": Counterpart(creation.zeros_like, 1, f"a {_LIKE}"),
 }
 
@@ -283,7 +307,8 @@ class NumpyProtocols:
         kwargs: Mapping[str, Any],
     ) -> Any:
         counterpart = FUNCTIONS.get(func.__name__)
-        if counterpart is None or func.__module__ not in ("numpy", "numpy._core.multiarray"):
+        home = _ELSEWHERE.get(func.__name__, "numpy")
+        if counterpart is None or func.__module__ not in (home, "numpy._core.multiarray"):
             inside = func.__module__.removeprefix("numpy").removeprefix("._core.multiarray")
             raise _no_counterpart(f"{inside}.{func.__name__}".lstrip("."), ())
         return counterpart(func.__name__, args, kwargs)

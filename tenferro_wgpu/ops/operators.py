@@ -17,10 +17,13 @@ from . import (
     activation,
     aliases,
     bits,
+    calculus,
     choice,
     closeness,
     contraction,
     convolution,
+    covariance,
+    curves,
     diagonals,
     exponential,
     finding,
@@ -42,6 +45,7 @@ from . import (
     scanning,
     signals,
     special,
+    spread,
     stacking,
     statistics,
     structural,
@@ -248,9 +252,10 @@ class Operators(NumpyProtocols, Value):
 
 #: Modules all of whose public functions take a tensor first, and are methods.
 _MODULES: tuple[ModuleType, ...] = (
-    activation, aliases, arithmetic, bits, choice, closeness, convolution, exponential, finding,
-    floats, histograms, hyperbolic, membership, norms, ordering, powers, products, quantiles,
-    reduction, rounding, scanning, signals, statistics, trigonometry, truth, uniqueness, windows,
+    activation, aliases, arithmetic, bits, calculus, choice, closeness, convolution, covariance,
+    curves, exponential, finding, floats, histograms, hyperbolic, membership, norms, ordering,
+    powers, products, quantiles, reduction, rounding, scanning, signals, spread, statistics,
+    trigonometry, truth, uniqueness, windows,
 )  # fmt: skip
 #: The parts of complex numbers are properties.
 _PROPERTIES = frozenset({"real", "imag"})

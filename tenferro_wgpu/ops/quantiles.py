@@ -23,7 +23,7 @@ from .rounding import floor_divide
 from .truth import count_nonzero
 from .value import Value, constant_like
 
-__all__ = ["median", "nanmedian", "percentile", "quantile"]
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
@@ -42,7 +42,7 @@ METHODS = (
 )  # fmt: skip
 
 
-def positions(method: str, q: Array, count: int) -> Array:
+def positions(method: str, q: Array, count: int | Array) -> Array:
     """Where quantiles lie among `count` sorted elements, as fractional indices."""
     linear = (count - 1) * q
     below = count * q - 1
@@ -68,7 +68,7 @@ def positions(method: str, q: Array, count: int) -> Array:
     else:
         alpha, beta = _PLOTTING[method]
         found = count * q + (alpha + q * (1 - alpha - beta)) - 1
-    clipped: Array = np.clip(found, 0, max(count - 1, 0))
+    clipped: Array = np.clip(found, 0, np.maximum(count - 1, 0))
     if method == "averaged_inverted_cdf":
         clipped = np.where(found < 0, 0, clipped)
     return clipped
@@ -104,6 +104,11 @@ class _Groups:
         """The elements at given places of the sorted rows."""
         return take(self.rows, index, axis=1)
 
+    def known(self) -> Any:
+        """How many elements of each row are not NaN, which is sorted behind all others."""
+        is_number = choice.logical_not(isnan(self.rows))
+        return cast_to(count_nonzero(is_number, axis=1, keepdims=True), int64)
+
     def without_nan(self, result: Value) -> Any:
         """A matrix with a row per group, NaN where the group has one."""
         count = self.rows.shape[1]
@@ -123,20 +128,26 @@ def _between(low: Value, high: Value, fraction: Any) -> Any:
     return choice.where(choice.equal(fraction, 0), low, between)
 
 
-def _quantile(
-    op: str, x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool
-) -> Any:  # fmt: skip
+def _fractions(op: str, q: Any, scale: float, method: str) -> Array:
+    """`q` as numbers between 0 and 1."""
     if not isinstance(method, str) or method not in METHODS:
         raise ArgumentError(op, f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if isinstance(q, Value) or not (is_scalar(q) or isinstance(q, (list, tuple, np.ndarray))):
         given = "a tensor; read it with .numpy()" if isinstance(q, Value) else type(q).__name__
         raise DTypeError(op, f"q is a number, a list or an ndarray of numbers, got {given}")
     try:
-        fractions = np.asarray(q, np.float64) / scale
+        fractions: Array = np.asarray(q, np.float64) / scale
     except (TypeError, ValueError):
         raise DTypeError(op, f"q consists of real numbers, got {q!r}") from None
     if not np.all((fractions >= 0) & (fractions <= 1)):
         raise ArgumentError(op, f"q must lie between 0 and {scale:g}, got {q!r}")
+    return fractions
+
+
+def _quantile(
+    op: str, x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool
+) -> Any:  # fmt: skip
+    fractions = _fractions(op, q, scale, method)
     groups = _Groups(op, x, axis, keepdims)
     shape = fractions.shape + groups.shape
     rows, count = groups.rows.shape
@@ -248,10 +259,8 @@ def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     rows, count = groups.rows.shape
     if rows * count == 0:
         return constant_like(groups.rows, float("nan"), shape=groups.shape)
-    # NaN is sorted behind everything else.
     groups.sort()
-    is_number = choice.logical_not(isnan(groups.rows))
-    known = cast_to(count_nonzero(is_number, axis=1, keepdims=True), int64)
+    known = groups.known()
     low = floor_divide(choice.maximum(arithmetic.subtract(known, 1), 0), 2)
     middle = _mean(
         take_along_axis(groups.rows, low, axis=1, mode="clip"),
@@ -260,3 +269,71 @@ def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     nothing = choice.equal(known, 0)
     middle = choice.where(nothing, constant_like(middle, float("nan"), shape=()), middle)
     return views.reshaped(middle, groups.shape)
+
+
+def _nanquantile(
+    op: str, x: Any, q: Any, scale: float, axis: Any, method: str, keepdims: bool
+) -> Any:  # fmt: skip
+    fractions = _fractions(op, q, scale, method)
+    groups = _Groups(op, x, axis, keepdims)
+    shape = fractions.shape + groups.shape
+    rows, count = groups.rows.shape
+    if count == 0 or rows * fractions.size == 0:
+        return constant_like(groups.rows, float("nan"), shape=shape)
+    groups.sort()
+    # Where to look for each possible number of elements, found as `quantile` does; the device
+    # chooses the row of its number.
+    counts = np.arange(count + 1)[:, None]
+    found = positions(method, np.broadcast_to(fractions.reshape(-1), (1, fractions.size)), counts)
+    low, high = np.floor(found).astype(np.int64), np.ceil(found).astype(np.int64)
+    interpreter, dtype = groups.rows.interpreter, groups.rows.dtype
+    known = views.reshaped(groups.known(), (rows,))
+
+    def of_each(table: Array) -> Any:
+        return take(interpreter.array(table), known, axis=0, mode="clip")
+
+    def elements(table: Array) -> Any:
+        return take_along_axis(groups.rows, of_each(table), axis=1, mode="clip")
+
+    result = elements(low)
+    if np.any(low != high):
+        result = _between(result, elements(high), of_each((found - low).astype(dtype)))
+    nothing = views.reshaped(choice.equal(known, 0), (rows, 1))
+    result = choice.where(nothing, constant_like(result, float("nan"), shape=()), result)
+    return views.reshaped(views.permuted(result, (1, 0)), shape)
+
+
+def nanquantile(
+    x: Any, q: Any, /, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """Quantiles over the given axes of all that is not NaN: see `quantile`.
+
+    NaN where nothing else is.
+
+    Raises:
+        ArgumentError: for a `q` out of its range, or another method.
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for complex numbers, ndarrays and lists, and for a `q` that is a tensor.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.nanquantile(tw.asarray([1.0, float("nan"), 2.0, 8.0]), [0.5, 1.0]).tolist()
+    [2.0, 8.0]
+    """
+    return _nanquantile("nanquantile", x, q, 1.0, axis, method, keepdims)
+
+
+def nanpercentile(
+    x: Any, q: Any, /, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    """Quantiles for `q` between 0 and 100 of all that is not NaN: see `nanquantile`.
+
+    Raises:
+        ArgumentError: for a `q` out of its range, or another method.
+        AxisError: if an axis does not exist, or is named twice.
+        DTypeError: for complex numbers, ndarrays and lists, and for a `q` that is a tensor.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.nanpercentile(tw.asarray([1.0, float("nan"), 2.0, 8.0]), 50).item()
+    2.0
+    """
+    return _nanquantile("nanpercentile", x, q, 100.0, axis, method, keepdims)

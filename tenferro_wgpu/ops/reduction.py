@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dtypes import as_dtype, float16
+from ..dtypes import as_dtype, float16, real_dtype
 from ..errors import ArgumentError
 from . import choice, views
 from . import elementwise as arithmetic
@@ -33,7 +33,7 @@ from .reduction_rules import (
     REDUCE_PROD,
     REDUCE_SUM,
 )
-from .value import apply, constant_like
+from .value import Value, apply, constant_like
 
 __all__ = [
     "argmax",
@@ -223,15 +223,24 @@ def min(
     return _extremum("min", REDUCE_MIN, choice.minimum, x, axis, keepdims, initial, where)
 
 
-def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = False) -> Any:
+def mean(
+    x: Any,
+    /,
+    axis: Any = None,
+    *,
+    dtype: Any = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Any:
     """Arithmetic mean over the given axes; without `axis`, over all.
 
     Integers give the default float, or everything `dtype`.  float16 is accumulated in float32.
-    The mean of nothing is NaN.
+    Elements where the bool mask `where` does not hold are left out.  The mean of nothing is NaN.
 
     Raises:
         AxisError: if an axis does not exist, or is named twice.
-        DTypeError: for an axis that is no integer, or an unknown dtype.
+        DTypeError: for an axis that is no integer, an unknown dtype, or a mask that is not bool.
+        ShapeError: if `where` does not broadcast to the shape of `x`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.mean(tw.asarray([1.0, 2.0, 6.0])).item()
@@ -242,8 +251,21 @@ def mean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = Fal
     result = value.dtype
     value = widened(value)
     axes = normalize_axes("mean", axis, value.ndim)
-    total = reduced(REDUCE_SUM, value, axes, keepdims)
-    return cast_to(arithmetic.divide(total, float(count_along(value, axes))), result)
+    return cast_to(mean_of("mean", value, axes, keepdims, where), result)
+
+
+def mean_of(op: str, value: Value, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
+    """The mean of floats over ascending axes, of those that a mask chooses, or all."""
+    total = reduced(REDUCE_SUM, chosen(op, value, where, 0), axes, keepdims)
+    if where is None:
+        return arithmetic.divide(total, float(count_along(value, axes)))
+    return arithmetic.divide(total, count_where(op, value, axes, keepdims, where))
+
+
+def count_where(op: str, value: Value, axes: tuple[int, ...], keepdims: bool, where: Any) -> Any:
+    """How many elements a mask chooses for each result, in the real dtype of `value`."""
+    ones = constant_like(value, 1, dtype=real_dtype(value.dtype))
+    return reduced(REDUCE_SUM, chosen(op, ones, where, 0), axes, keepdims)
 
 
 def sum_of_squares(

@@ -10,16 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bool_, real_dtype
-from ..errors import ArgumentError, ShapeError
-from . import choice, contraction, joining, reduction, structural, views
+from ..dtypes import bool_
+from ..errors import ArgumentError, DTypeError, ShapeError
+from . import choice, joining, reduction, structural, views
 from . import elementwise as arithmetic
-from .calling import cast_to, lift, normalize_axes, normalize_axis, promote
+from .calling import (
+    cast_to,
+    is_scalar,
+    lift,
+    normalize_axes,
+    normalize_axis,
+    promote,
+)
 from .floats import isnan
 from .norms import root
 from .reduction_operands import (
     accumulated,
     as_real,
+    chosen,
     count_along,
     inexact,
     ordered,
@@ -31,7 +39,6 @@ from .value import Value, constant_like
 
 __all__ = [
     "average",
-    "cov",
     "diff",
     "nanmax",
     "nanmean",
@@ -46,19 +53,39 @@ __all__ = [
 
 
 def _variance(
-    op: str, x: Any, axis: Any, correction: Any, ddof: Any, dtype: Any, keepdims: bool
+    op: str,
+    x: Any,
+    axis: Any,
+    correction: Any,
+    ddof: Any,
+    dtype: Any,
+    keepdims: bool,
+    where: Any,
 ) -> tuple[Any, np.dtype[Any]]:
     """The variance in the dtype it is computed in, and the dtype of the result."""
     if correction is not None and ddof is not None:
         raise ArgumentError(op, "correction and ddof are two names of one number; give one")
+    lost = as_correction(op, correction if correction is not None else ddof)
     value, result = inexact(op, x, dtype)
     axes = normalize_axes(op, axis, value.ndim)
-    count = count_along(value, axes)
-    lost = correction if correction is not None else ddof if ddof is not None else 0
-    centred = arithmetic.subtract(value, reduction.mean(value, axis=axes, keepdims=True))
+    centre = reduction.mean_of(op, value, axes, True, where)
+    centred = chosen(op, arithmetic.subtract(value, centre), where, 0)
     total = reduced(REDUCE_SUM, squared_modulus(centred), axes, keepdims)
-    left = count - float(lost)
-    return arithmetic.divide(total, left if left > 0 else 0.0), result
+    if where is None:
+        left = count_along(value, axes) - lost
+        return arithmetic.divide(total, left if left > 0 else 0.0), result
+    count = reduction.count_where(op, value, axes, keepdims, where)
+    left_of_each = choice.maximum(arithmetic.subtract(count, lost), 0)
+    return arithmetic.divide(total, left_of_each), result
+
+
+def as_correction(op: str, correction: Any) -> float:
+    """How many degrees of freedom are lost; raises DTypeError for anything but a number."""
+    if correction is None:
+        return 0.0
+    if not is_scalar(correction) or isinstance(correction, (complex, np.complexfloating)):
+        raise DTypeError(op, f"a correction is a real number, got {correction!r}")
+    return float(correction)
 
 
 def var(
@@ -70,23 +97,27 @@ def var(
     keepdims: bool = False,
     dtype: Any = None,
     ddof: float | None = None,
+    where: Any = None,
 ) -> Any:
     """Variance over the given axes: the mean of abs(x - mean(x))**2, in two passes.
 
     The sum of squares is divided by the number of elements less `correction` (0 by default), for
     which `ddof` is NumPy's name.  Integers give the default float; complex tensors a real
-    result.  float16 is computed in float32.  NaN where there are too few elements.
+    result.  float16 is computed in float32.  NaN where there are too few elements.  Elements where
+    the bool mask `where` does not hold are left out.
 
     Raises:
         AxisError: if an axis does not exist, or is named twice.
         ArgumentError: for both `correction` and `ddof`.
-        DTypeError: for an axis that is no integer, or an unknown dtype.
+        DTypeError: for an axis that is no integer, a correction that is no number, an unknown
+            dtype, or a mask that is not bool.
+        ShapeError: if `where` does not broadcast to the shape of `x`.
 
     >>> import tenferro_wgpu as tw
     >>> tw.var(tw.asarray([1.0, 2.0, 6.0]), correction=1).item()
     7.0
     """
-    out, result = _variance("var", x, axis, correction, ddof, dtype, keepdims)
+    out, result = _variance("var", x, axis, correction, ddof, dtype, keepdims, where)
     return as_real(result, out)
 
 
@@ -99,6 +130,7 @@ def std(
     keepdims: bool = False,
     dtype: Any = None,
     ddof: float | None = None,
+    where: Any = None,
 ) -> Any:
     """Standard deviation over the given axes: the square root of `var`, with its arguments.
 
@@ -113,86 +145,8 @@ def std(
     >>> tw.std(tw.asarray([1.0, 5.0])).item()
     2.0
     """
-    out, result = _variance("std", x, axis, correction, ddof, dtype, keepdims)
+    out, result = _variance("std", x, axis, correction, ddof, dtype, keepdims, where)
     return as_real(result, root(out))
-
-
-def cov(
-    m: Any,
-    /,
-    y: Any = None,
-    rowvar: bool = True,
-    bias: bool = False,
-    ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
-) -> Any:
-    """Covariance matrix of variables, one per row of `m` (per column without `rowvar`).
-
-    `y` holds further variables.  The sum of products is divided by the number of observations
-    less `ddof`, by default 1, or 0 with `bias`.  `fweights` says how often, `aweights` how
-    heavily an observation counts: tensors of one axis.  NumPy's definition and order.
-
-    Raises:
-        ShapeError: for more than two axes, or weights that do not fit.
-        ArgumentError: for a `ddof` that is no integer.
-        DTypeError: for ndarrays and lists.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.cov(tw.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
-    """
-    if ddof is not None and ddof != int(ddof):
-        raise ArgumentError("cov", f"ddof is an integer, got {ddof!r}")
-    operands = [m] if y is None else promote("cov", (lift("cov", m), lift("cov", y)))
-    rows = []
-    result = None
-    for operand in operands:
-        value, result = inexact("cov", operand, dtype)
-        if value.ndim > 2:
-            raise ShapeError("cov", f"at most two axes, got shape {value.shape}", (value.shape,))
-        if value.ndim < 2:
-            value = views.reshaped(value, (1, value.size))
-        elif not rowvar:
-            value = structural.transpose(value)
-        rows.append(value)
-    assert result is not None
-    x = rows[0] if len(rows) == 1 else joining.concatenate(rows, axis=0)
-    lost = float(ddof if ddof is not None else 0 if bias else 1)
-    weights = None
-    for given in (fweights, aweights):
-        if given is not None:
-            weight = cast_to(lift("cov", given, x), real_dtype(x.dtype))
-            if weight.shape != x.shape[1:]:
-                raise ShapeError(
-                    "cov",
-                    f"weights of shape {weight.shape} do not fit {x.shape[1]} observations",
-                    (weight.shape,),
-                )
-            weights = weight if weights is None else arithmetic.multiply(weights, weight)
-    if weights is None:
-        left: Any = float(max(x.shape[1] - lost, 0.0))
-        centre = reduction.mean(x, axis=1, keepdims=True)
-        scaled = centred = arithmetic.subtract(x, centre)
-    else:
-        total = reduction.sum(weights)
-        left = total
-        if lost and aweights is None:
-            left = arithmetic.subtract(total, lost)
-        elif lost:
-            aweight = cast_to(lift("cov", aweights, x), real_dtype(x.dtype))
-            heavy = arithmetic.divide(reduction.sum(arithmetic.multiply(weights, aweight)), total)
-            left = arithmetic.subtract(total, arithmetic.multiply(heavy, lost))
-        left = choice.maximum(left, 0)
-        centre = arithmetic.divide(
-            reduction.sum(arithmetic.multiply(x, weights), axis=1, keepdims=True), total
-        )
-        centred = arithmetic.subtract(x, centre)
-        scaled = arithmetic.multiply(centred, weights)
-    products = contraction.matmul(centred, arithmetic.conj(structural.transpose(scaled)))
-    return cast_to(structural.squeeze(arithmetic.divide(products, left)), result)
 
 
 def diff(x: Any, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append: Any = None) -> Any:

@@ -56,7 +56,8 @@ def _of_floats(theirs: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def _joined(x: Array, y: Array) -> Array:
-    result = np.empty(x.shape, np.result_type(x.dtype, np.complex64))
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    result = np.empty(shape, np.result_type(x.dtype, np.complex64))
     result.real, result.imag = x, y
     return result
 

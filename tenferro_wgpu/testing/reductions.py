@@ -13,7 +13,7 @@ import numpy as np
 import tenferro_wgpu as tw
 
 from .operations import Case
-from .values import ALL, COMPLEX, EVERY, FLOATS
+from .values import ALL, COMPLEX, EVERY, FLOATS, NUMBERS
 
 __all__ = ["QUANTIFIERS", "SCANS", "STATISTICS"]
 
@@ -93,6 +93,9 @@ STATISTICS = {
     "nanmean": Case(tw.nanmean, _in_default_float(np.nanmean), (*INEXACT, "int32"), ulps=16),
     "nanmax": Case(tw.nanmax, np.nanmax, (*FLOATS, "uint8"), any_zero=True),
     "nanmin": Case(tw.nanmin, np.nanmin, (*FLOATS, "int64"), any_zero=True),
+    "nanvar": Case(tw.nanvar, _in_default_float(np.nanvar), (*INEXACT, "int32"), ulps=24),
+    "nanstd": Case(tw.nanstd, _in_default_float(np.nanstd), (*FLOATS, "uint8"), ulps=24),
+    "ptp": Case(tw.ptp, np.ptp, NUMBERS, any_zero=True),
     "average": Case(tw.average, _in_default_float(np.average), (*INEXACT, "int32"), ulps=16),
     **{
         f"vector_norm, ord {order}": Case(

@@ -34,7 +34,8 @@ ONE = (
     "unique_all", "unique_counts", "unique_inverse", "unique_values", "nonzero", "argwhere",
     "flatnonzero", "ravel", "flatten", "matrix_transpose", "fliplr", "flipud", "flip", "rot90",
     "diagonal", "diag", "embed_diagonal", "tril", "triu", "trace", "atleast_1d", "atleast_2d",
-    "atleast_3d", "empty_like", "zeros_like", "ones_like",
+    "atleast_3d", "empty_like", "zeros_like", "ones_like", "gradient", "trapezoid", "sinc",
+    "unwrap", "ptp", "corrcoef", "nanvar", "nanstd",
 )  # fmt: skip
 TWO = (
     "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "pow",
@@ -42,7 +43,7 @@ TWO = (
     "nextafter", "complex", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
     "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_left_shift", "bitwise_right_shift", "isclose", "allclose", "array_equal", "divmod",
-    "outer", "kron", "vecdot", "inner", "broadcast_arrays", "isin",
+    "outer", "kron", "vecdot", "inner", "broadcast_arrays", "isin", "heaviside",
 )  # fmt: skip
 
 
@@ -80,6 +81,9 @@ CALLS: dict[str, Program] = {
     "reduce_min": lambda c: tw.reduce_min(c.x, (0,)),
     "quantile": lambda c: tw.quantile(c.x, 0.3),
     "percentile": lambda c: tw.percentile(c.x, 30),
+    "nanquantile": lambda c: tw.nanquantile(c.x, 0.3),
+    "nanpercentile": lambda c: tw.nanpercentile(c.x, 30),
+    "polyval": lambda c: tw.polyval(c.y[0], c.x),
     "topk": lambda c: tw.topk(c.x, 2),
     "searchsorted": lambda c: tw.searchsorted(tw.sort(c.x[0]), c.y),
     "digitize": lambda c: tw.digitize(c.x, tw.sort(c.y[0])),

@@ -20,6 +20,7 @@ from . import (
     derivatives_elementwise,
     derivatives_ordering,
     derivatives_reductions,
+    derivatives_sampled,
     derivatives_special,
     derivatives_structural,
 )
@@ -233,7 +234,12 @@ case("two layers", lambda x, w, v: tw.tanh(x @ w) @ v, X, spread(4, 5), spread(5
 
 # -- families with files of their own -----------------------------------------------------------
 
-for _family in (derivatives_structural, derivatives_reductions, derivatives_special):
+for _family in (
+    derivatives_structural,
+    derivatives_reductions,
+    derivatives_sampled,
+    derivatives_special,
+):
     for _name, _function, _inputs in _family.CASES:
         case(_name, _function, *_inputs)
 CASES += [DerivativeCase(*each) for each in derivatives_ordering.CASES]

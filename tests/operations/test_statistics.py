@@ -225,8 +225,7 @@ def test_norm_takes_the_norms_of_vectors(rt):
     np.testing.assert_allclose(
         tw.norm(x, axis=(0, 1)).item(), np.linalg.norm(values, axis=(0, 1)), rtol=1e-6
     )
-    for ord in (1, np.inf):
-        with pytest.raises(errors.ArgumentError, match="vector_norm"):
-            tw.norm(x, ord)
+    with pytest.raises(errors.ShapeError, match="vector_norm"):
+        tw.norm(x[None], 1)
     with pytest.raises(errors.ArgumentError, match="real number"):
         tw.vector_norm(x, ord="fro")

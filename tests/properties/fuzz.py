@@ -38,6 +38,7 @@ from properties import (
     ordering_calls,
     product_calls,
     reduction_calls,
+    sampled_calls,
     structural_calls,
     wrong_calls,
 )
@@ -57,6 +58,7 @@ MAKERS = (
     ordering_calls,
     product_calls,
     reduction_calls,
+    sampled_calls,
     structural_calls,
 )
 

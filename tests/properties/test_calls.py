@@ -16,6 +16,7 @@ from properties import (
     ordering_calls,
     product_calls,
     reduction_calls,
+    sampled_calls,
     structural_calls,
 )
 from properties.calls import CALLS, Call
@@ -30,6 +31,7 @@ MAKERS = (
     ordering_calls,
     product_calls,
     reduction_calls,
+    sampled_calls,
     structural_calls,
 )
 
