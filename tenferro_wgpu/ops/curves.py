@@ -108,8 +108,8 @@ def sinc(x: Any, /) -> Any:
         DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
-    >>> tw.sinc(tw.asarray([0.0, 0.5, 1.0])).tolist()
-    [1.0, 0.6366197466850281, 0.0]
+    >>> tw.sinc(tw.asarray([0.0, 1.0, 2.0])).tolist()
+    [1.0, 0.0, 0.0]
     """
     value = to_inexact(lift("sinc", x))
     angle = arithmetic.multiply(value, math.pi)
