@@ -127,7 +127,7 @@ def sinc(x: Any, /) -> Any:
     half = arithmetic.multiply(turns, 0.5)
     is_odd = choice.not_equal(half, rounding.floor(half))
     rest = sin(arithmetic.multiply(arithmetic.subtract(value, turns), math.pi))
-    sine = choice.where(is_odd, arithmetic.negative(rest), rest)
+    sine = choice.where(is_odd, arithmetic.subtract(0, rest), rest)
     return choice.where(near, series, arithmetic.divide(sine, far))
 
 
