@@ -33,12 +33,7 @@ def _nonzero(op: str, x: Any) -> Reading[tuple[Any, ...]]:
     if value.ndim == 0:
         raise ShapeError(op, "a tensor of shape () has no axes to index; reshape it to (1,)")
     found = yield from _coordinates(value, value.shape)
-    return tuple(_row(found, axis) for axis in range(value.ndim))
-
-
-def _row(found: Value, axis: int) -> Any:
-    count = found.shape[1]
-    return views.reshaped(views.sliced(found, (axis, 0), (axis + 1, count), (1, 1)), (count,))
+    return tuple(views.picked(found, 0, axis) for axis in range(value.ndim))
 
 
 def nonzero(x: Any, /) -> tuple[Any, ...]:
@@ -87,7 +82,8 @@ def flatnonzero(x: Any, /) -> Any:
     [1, 2]
     """
     value = lift("flatnonzero", x)
-    return _row(run(_coordinates(value, (value.size,)), "flatnonzero", "nonzero_async"), 0)
+    found = run(_coordinates(value, (value.size,)), "flatnonzero", "nonzero_async")
+    return views.picked(found, 0, 0)
 
 
 def argwhere(x: Any, /) -> Any:

@@ -295,7 +295,7 @@ def scattered(op: str, value: Value, indices: Any, added: Value, axis: int, mode
             raise IndexOutOfBoundsError(op, axis=place, size=0)
         return value
     batch = tuple(range(place, place + found.ndim))
-    rest = tuple(one for one in range(added.ndim) if one not in batch)
+    rest = views.other_axes(added, *batch)
     added = views.permuted(added, batch + rest)
     added = views.reshaped(added, found.shape + value.shape[:place] + (1,) + behind)
     starts = views.reshaped(found, (*found.shape, 1))

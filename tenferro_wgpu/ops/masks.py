@@ -92,28 +92,21 @@ class Mask:
 
     def chosen(self, x: Value, place: int) -> Any:
         """The chosen elements along one axis of `x`, which stands for the mask's axes."""
-        matrix, rest = _first(x, place)
-        found = compressed(matrix, self.before, self.count)
-        return _back(found, rest, place)
+        matrix = views.as_matrix(x, (place,), views.other_axes(x, place))
+        return _rows_along(compressed(matrix, self.before, self.count), x, place)
 
     def spread(self, values: Value, place: int) -> Any:
         """Values put where they were chosen from along an axis, zeros elsewhere."""
-        matrix, rest = _first(values, place)
-        return _back(expanded(matrix, self.before), rest, place)
+        matrix = views.as_matrix(values, (place,), views.other_axes(values, place))
+        return _rows_along(expanded(matrix, self.before), values, place)
 
     def along(self, shape: Shape, place: int) -> Any:
         """The mask along one axis of `shape`, repeated along the others."""
         return structural.broadcast_in_dim(self.flags, shape, (place,))
 
 
-def _first(x: Value, place: int) -> tuple[Any, Shape]:
-    """One axis as the rows of a matrix, the others as its columns; and their extents."""
-    others = tuple(axis for axis in range(x.ndim) if axis != place)
-    rest = tuple(x.shape[axis] for axis in others)
-    moved = views.permuted(x, (place, *others))
-    return views.reshaped(moved, (x.shape[place], int(np.prod(rest, dtype=np.int64)))), rest
-
-
-def _back(matrix: Value, rest: Shape, place: int) -> Any:
-    x = views.reshaped(matrix, (matrix.shape[0], *rest))
-    return views.permuted(x, (*range(1, place + 1), 0, *range(place + 1, x.ndim)))
+def _rows_along(matrix: Value, like: Value, place: int) -> Any:
+    """The rows of a matrix along an axis of `like`, whose other axes are its columns."""
+    others = views.other_axes(like, place)
+    x = views.reshaped(matrix, (matrix.shape[0], *(like.shape[axis] for axis in others)))
+    return views.permuted(x, views.inverse_permutation((place, *others)))

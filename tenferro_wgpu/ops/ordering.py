@@ -7,7 +7,6 @@ those with a NaN last, as in NumPy.
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any, NamedTuple
 
 from ..dtypes import int64
@@ -20,8 +19,6 @@ from .value import Value, apply, constant_like
 
 __all__ = ["argsort", "searchsorted", "sort", "topk"]
 
-Shape = tuple[int, ...]
-
 
 class TopK(NamedTuple):
     """The largest or smallest elements along an axis, and where they stood."""
@@ -33,22 +30,19 @@ class TopK(NamedTuple):
 class Rows:
     """An axis of a tensor as the rows of a matrix, and the way back."""
 
-    __slots__ = ("_place", "_rest", "matrix")
+    __slots__ = ("_axes", "_rest", "matrix")
 
     def __init__(self, x: Value, place: int) -> None:
-        self._place = place
-        others = tuple(axis for axis in range(x.ndim) if axis != place)
+        others = views.other_axes(x, place)
+        self._axes = (*others, place)
         self._rest = tuple(x.shape[axis] for axis in others)
-        moved = views.permuted(x, (*others, place))
         #: Shape (number of rows, extent of the axis).
-        self.matrix: Value = views.reshaped(moved, (prod(self._rest), x.shape[place]))
+        self.matrix: Value = views.as_matrix(x, others, (place,))
 
     def restored(self, matrix: Value) -> Any:
         """A matrix of as many rows, of any length, with the rows along the axis again."""
         x = views.reshaped(matrix, (*self._rest, matrix.shape[1]))
-        order = list(range(x.ndim - 1))
-        order.insert(self._place, x.ndim - 1)
-        return views.permuted(x, tuple(order))
+        return views.permuted(x, views.inverse_permutation(self._axes))
 
 
 def _axis_of(op: str, x: Any, axis: Any) -> tuple[Value, int]:

@@ -9,7 +9,6 @@ from . import contraction, joining, structural, views
 from .calling import broadcast_shapes, normalize_axis
 from .elementwise import multiply, subtract
 from .value import Value, constant_like
-from .views import part
 
 __all__ = ["cross", "dot", "inner", "kron", "outer"]
 
@@ -134,8 +133,5 @@ def cross(x: Any, y: Any, /, *, axis: int = -1) -> Any:
 
 def _elements(x: Value) -> list[Any]:
     """The three elements of vectors along the last axis."""
-    found: list[Any] = [
-        views.reshaped(part(x, x.ndim - 1, index, index + 1), x.shape[:-1])
-        for index in range(x.shape[-1])
-    ]
+    found: list[Any] = [views.picked(x, x.ndim - 1, index) for index in range(x.shape[-1])]
     return found if len(found) == 3 else [*found, constant_like(x, 0, shape=x.shape[:-1])]

@@ -6,7 +6,6 @@ American Statistician 50 (1996), 361-365, under NumPy's names, and NumPy's four 
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -83,15 +82,11 @@ class _Groups:
             raise DTypeError(op, "complex numbers have no quantiles; take .real or abs(...) first")
         value = to_inexact(value)
         axes = normalize_axes(op, axis, value.ndim)
-        others = tuple(one for one in range(value.ndim) if one not in axes)
-        rest = tuple(value.shape[one] for one in others)
-        matrix = views.permuted(value, others + axes)
+        others = views.other_axes(value, *axes)
         #: A row per group, in any order, and in order once `sort` has run.
-        self.rows: Value = views.reshaped(
-            matrix, (prod(rest), prod(value.shape[one] for one in axes))
-        )
+        self.rows: Value = views.as_matrix(value, others, axes)
         #: The shape of one number for each group.
-        self.shape: Shape = rest
+        self.shape: Shape = tuple(value.shape[one] for one in others)
         if keepdims:
             self.shape = tuple(1 if n in axes else one for n, one in enumerate(value.shape))
 
@@ -112,7 +107,7 @@ class _Groups:
     def without_nan(self, result: Value) -> Any:
         """A matrix with a row per group, NaN where the group has one."""
         count = self.rows.shape[1]
-        last = views.sliced(self.rows, (0, count - 1), self.rows.shape, (1, 1))
+        last = views.part(self.rows, 1, count - 1, count)
         return choice.where(isnan(last), constant_like(result, float("nan"), shape=()), result)
 
 

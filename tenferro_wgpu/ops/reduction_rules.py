@@ -87,7 +87,7 @@ def _products_of_others(x: Value, axes: Shape) -> Any:
 
     Running products from both ends, whose own derivatives are right with zeros too.
     """
-    kept = tuple(axis for axis in range(x.ndim) if axis not in axes)
+    kept = views.other_axes(x, *axes)
     permutation = kept + axes
     moved = views.permuted(x, permutation)
     extents = tuple(x.shape[axis] for axis in kept)

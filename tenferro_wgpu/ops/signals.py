@@ -118,10 +118,10 @@ def interp(
         places, points, values = _periodic(places, points, values, period)
         left = right = None
     count = points.size
-    first, last = (_element(values, index) for index in (0, count - 1))
+    first, last = (views.picked(values, 0, index) for index in (0, count - 1))
     before = first if left is None else left
     behind = last if right is None else right
-    low, high = (_element(points, index) for index in (0, count - 1))
+    low, high = (views.picked(points, 0, index) for index in (0, count - 1))
     if count == 1:
         within = structural.broadcast_to(first, places.shape)
     else:
@@ -136,10 +136,6 @@ def interp(
         within = choice.where(choice.equal(places, high), last, within)
     result = choice.where(choice.less(places, low), before, within)
     return choice.where(choice.greater(places, high), behind, result)
-
-
-def _element(x: Value, index: int) -> Any:
-    return views.reshaped(part(x, 0, index, index + 1), ())
 
 
 def _periodic(

@@ -83,7 +83,7 @@ class _Runs:
         )
         if not self._count:
             return starts
-        later = views.sliced(starts, (1,), (self._count,), (1,))
+        later = views.part(starts, 0, 1, self._count)
         ends = joining.concatenate([later, constant_like(starts, size, shape=(1,))])
         return arithmetic.subtract(ends, starts)
 
@@ -92,7 +92,7 @@ class _Runs:
         size = self._x.size
         if not size:
             return constant_like(self._x, 0, dtype=int64)
-        runs = arithmetic.subtract(views.sliced(self._before, (1,), (size + 1,), (1,)), 1)
+        runs = arithmetic.subtract(views.part(self._before, 0, 1, size + 1), 1)
         rows = views.reshaped(cast_to(runs, int64), (1, size))
         return views.reshaped(unpermuted_rows(rows, self._order), self._x.shape)
 
@@ -104,8 +104,8 @@ def _runs(op: str, x: Any, equal_nan: bool) -> Reading[_Runs]:
     flags = constant_like(value, True, shape=(min(size, 1),), dtype=bool_)
     if size > 1:
         line = views.reshaped(ordered, (size,))
-        left = views.sliced(line, (0,), (size - 1,), (1,))
-        right = views.sliced(line, (1,), (size,), (1,))
+        left = views.part(line, 0, 0, size - 1)
+        right = views.part(line, 0, 1, size)
         differs = choice.not_equal(left, right)
         if equal_nan and value.dtype.kind in "fc":
             both = choice.logical_and(isnan(left), isnan(right))

@@ -180,6 +180,23 @@ def part(x: Value, axis: int, start: int, stop: int) -> Any:
     return sliced(x, tuple(starts), tuple(stops), (1,) * x.ndim)
 
 
+def picked(x: Value, axis: int, index: int) -> Any:
+    """The elements at one place of an axis, without that axis: a view."""
+    others = (*x.shape[:axis], *x.shape[axis + 1 :])
+    return reshaped(part(x, axis, index, index + 1), others)
+
+
+def as_matrix(x: Value, rows: Shape, columns: Shape) -> Any:
+    """Some axes as the rows of a matrix, all others as its columns, in the order given."""
+    extents = tuple(prod(x.shape[axis] for axis in axes) for axes in (rows, columns))
+    return reshaped(permuted(x, rows + columns), extents)
+
+
+def other_axes(x: Value, *axes: int) -> Shape:
+    """The axes of a tensor that are not among `axes`, in order."""
+    return tuple(axis for axis in range(x.ndim) if axis not in axes)
+
+
 def as_shape(op: str, shape: Any) -> Shape:
     """A tuple of extents from an integer or a sequence; raises DTypeError or ShapeError."""
     items = shape if isinstance(shape, (tuple, list)) else (shape,)

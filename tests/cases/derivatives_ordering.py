@@ -59,7 +59,8 @@ case("at, power", lambda x, v: (x * x).at[ROWS, 1].power(v), X, C + 0.7)
 for _name in ("set", "add", "subtract", "multiply", "divide", "min", "max"):
     case(
         f"at, {_name} elements",
-        lambda x, v, _n=_name: getattr(x.at[[0, 1, 0], [3, 3, 3]], _n)(v) ** 2, X, C,
+        lambda x, v, _n=_name: getattr(x.at[[0, 1, 0], [3, 3, 3]], _n)(v) ** 2,
+        X, C + 0.7 if _name == "divide" else C,
     )  # fmt: skip
 for _name in ("set", "multiply", "max"):
     case(f"at, {_name}", lambda x, v, _n=_name: getattr(x.at[1:, ::2], _n)(v), X, C[:2])
