@@ -23,6 +23,7 @@ from . import (
     covariance,
     creation,
     curves,
+    data_types,
     diagonals,
     elementwise,
     exponential,
@@ -92,6 +93,9 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 }
 
 
+_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
 class Counterpart:
     """A function of ours under NumPy's parameter names and order.
 
@@ -150,7 +154,24 @@ _JOINING = "arrays axis out dtype casting"
 _CLOSE = "rtol atol equal_nan"
 _LIKE = "dtype order subok shape"
 
+
+def _size(a: Any, axis: int | None = None) -> int:
+    return int(a.size if axis is None else a.shape[calling.normalize_axis("size", axis, a.ndim)])
+
+
+#: What NumPy asks about arrays without touching their elements.
+_QUESTIONS: dict[str, Counterpart] = {
+    "can_cast": Counterpart(data_types.can_cast, 2, "from_ to casting"),
+    "iscomplexobj": Counterpart(lambda x: x.dtype.kind == "c", 1, "x"),
+    "isrealobj": Counterpart(lambda x: x.dtype.kind != "c", 1, "x"),
+    "ndim": Counterpart(lambda a: a.ndim, 1, "a"),
+    "result_type": Several(data_types.result_type, 1, "arrays_and_dtypes"),
+    "shape": Counterpart(lambda a: a.shape, 1, "a"),
+    "size": Counterpart(_size, 1, "a axis"),
+}
+
 FUNCTIONS: dict[str, Counterpart] = {
+    **_QUESTIONS,
     "all": Counterpart(truth.all, 1, "a axis out keepdims where"),
     "allclose": Counterpart(closeness.allclose, 2, f"a b {_CLOSE}"),
     "amax": Counterpart(reduction.max, 1, _EXTREMUM),
@@ -288,6 +309,9 @@ class NumpyProtocols:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         name = ufunc.__name__
+        if name in _COMPARISONS:
+            # NumPy makes an array of a scalar on the left of a comparison before it asks here.
+            inputs = tuple(x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in inputs)
         if any(isinstance(x, np.ndarray) for x in inputs):
             raise DTypeError(
                 name,

@@ -75,11 +75,12 @@ def pow(x: Any, y: Any, /) -> Any:
     [1.0, 4.0, 9.0]
     """
     if isinstance(x, Value) and isinstance(y, EXPONENTS) and not isinstance(y, bool):
-        if y == 2 and x.dtype.kind in NUMERIC:
+        whole = isinstance(y, (int, np.integer))
+        if y == 2 and x.dtype.kind in (NUMERIC if whole else FLOATING):
             return multiply(x, x)
         if y == 0.5 and x.dtype.kind in FLOATING:
             return sqrt(x)
-        if y < 0 and isinstance(y, (int, np.integer)) and x.dtype.kind in "biu":
+        if y < 0 and whole and x.dtype.kind in "biu":
             raise ArgumentError(
                 "pow",
                 "integers to negative integer powers are not allowed; "

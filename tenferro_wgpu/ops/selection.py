@@ -56,9 +56,14 @@ def fitted(op: str, new: Value, shape: tuple[int, ...]) -> Any:
 
 def _part(op: str, x: Value, item: Any) -> Any:
     """A part of a key with lists, and tuples inside a tuple, as arrays, and masks as `Mask`."""
-    if isinstance(item, (list, tuple)):
-        item = host_array(op, list(item))
-        if item.dtype != np.bool_:
+    if isinstance(item, (list, tuple, range)):
+        nested = list(item)
+        item = (
+            joining.stack_nested(op, nested)
+            if joining.holds_tensor(nested)
+            else host_array(op, nested)
+        )
+        if isinstance(item, np.ndarray) and item.dtype != np.bool_:
             item = index_array(op, item)
     if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
         return Mask(x, item)

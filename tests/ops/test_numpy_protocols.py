@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 
 import numpy as np
 import pytest
@@ -149,9 +150,18 @@ def test_names_and_parameters_are_numpys():
     for name, counterpart in FUNCTIONS.items():
         function = getattr(np.linalg if name == "norm" else np, name)
         assert function.__name__ == name
+        if name in ("can_cast", "result_type"):  # NumPy says no parameters of these
+            continue
         parameters = list(inspect.signature(function).parameters)
         if name != "pad":  # its constants are **kwargs there
             assert counterpart.names == parameters[: len(counterpart.names)], name
+
+
+def test_questions_about_tensors_are_answered(rt):
+    x = rt.constant_from(np.ones((2, 3), np.float32))
+    assert (np.shape(x), np.ndim(x), np.size(x), np.size(x, -1)) == ((2, 3), 2, 6, 3)
+    assert np.isrealobj(x) and not np.iscomplexobj(x) and np.iscomplexobj(x * 1j)
+    assert np.result_type(x, np.int64) == np.float32 and np.can_cast(x, np.float64)
 
 
 def test_functions_stay_on_the_tape(rt):
@@ -188,6 +198,19 @@ def test_errors_of_our_functions_are_their_own(rt):
         np.concatenate([x, np.ones((1, 3))])
     with pytest.raises(errors.DTypeError, match="axis must be an integer"):
         np.argmax(x, (0, 1))
+
+
+@pytest.mark.parametrize("scalar", [np.float32(2), np.float64(2), np.int8(2), np.bool_(True)])
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_numpy_scalars_compare_on_both_sides(rt, name, scalar):
+    compare, host = getattr(operator, name), np.array([1, 2, 3], np.float32)
+    x = rt.constant_from(host)
+    for got, expected in (
+        (compare(scalar, x), compare(scalar, host)),
+        (compare(x, scalar), compare(host, scalar)),
+    ):
+        assert got.dtype == bool
+        np.testing.assert_array_equal(got.numpy(), expected)
 
 
 @pytest.mark.parametrize("array", [np.array(2.0), np.ones(3), np.ones((2, 3))])

@@ -111,6 +111,9 @@ def test_python_scalars_are_weak(name, scalar):
     assert tw.equal(number, x).dtype == "bool"
     if wanted.kind != "b":
         assert (x + number).dtype == (number - x).dtype == wanted
+        # Also where `pow` takes another way for a number.
+        same = type(number)(2)
+        assert (x**same).dtype == tw.pow(x, number).dtype == (number**x).dtype == wanted
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -121,6 +124,8 @@ def test_numpy_scalars_are_weak_too(name):
             continue
         if rank(np.dtype(type(scalar))) <= rank(dtype):
             assert tw.where(value("bool"), value(name), scalar).dtype == dtype
+        elif dtype.kind != "b" and isinstance(scalar, np.float64):
+            assert (value(name) ** type(scalar)(2)).dtype == WORLD.default_dtype
 
 
 @pytest.mark.parametrize("name", INTEGERS)

@@ -109,6 +109,14 @@ VALUES = {
         lambda rt: tw.bincount(rt.constant_from(WHOLE), rt.constant_from(X[0]), length=0),
         X[0, :0],
     ),
+    "a range as an index": (lambda rt: rt.constant_from(X)[:, range(2, 0, -1)], X[:, [2, 1]]),
+    "a list of tensors as an index": (
+        lambda rt: rt.constant_from(X)[[rt.constant_from(1), 0, rt.constant_from(-1)]],
+        X[[1, 0, 1]],
+    ),
+    "a list of flags as a mask": (
+        lambda rt: rt.constant_from(X)[[rt.constant_from(True), False]], X[:1],
+    ),
     "a mask without extent": (
         lambda rt: rt.constant_from(X)[rt.constant_from(np.zeros((2, 0), bool))], X[:0, 0],
     ),
