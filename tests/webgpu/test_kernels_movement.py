@@ -83,6 +83,33 @@ def test_placing_four_at_once_and_turned(kernels, scheme, dtype):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "uint8"])
+def test_rows_that_begin_anywhere(kernels, dtype):
+    """Runs of all lengths, from and to any place, between what is there already."""
+    for rows, widths in ((1, (3, 17, 64, 5, 37)), (6, (19, 1, 23, 33)), (5, (18, 21)), (3, (2, 9))):
+        wholes = [sample(dtype, (rows, width + 5), width) for width in widths]
+        parts = [whole[:, 3:-2] for whole in wholes]
+        views = []
+        for whole in wholes:
+            x = kernels.tensor(whole)
+            views.append(x.with_layout(x.layout.slice((0, 3), (rows, whole.shape[1] - 2), (1, 1))))
+        expected = np.concatenate(parts, 1)
+        found = kernels.run("concatenate", *views, shape=expected.shape, dtype=dtype, axis=1)
+        np.testing.assert_array_equal(found, expected)
+    # Rows that follow each other at once, behind others, from rows that do not.
+    x = kernels.tensor(sample(dtype, (4, 40), 2))
+    inner = x.with_layout(x.layout.slice((0, 1), (4, 33), (1, 1)))
+    first = sample(dtype, (1, 32), 3)
+    for head in (first, sample(dtype, (3, 32), 4)):
+        expected = np.concatenate([head, kernels.backend.download(inner)], 0)
+        found = kernels.run("concatenate", head, inner, shape=expected.shape, dtype=dtype, axis=0)
+        np.testing.assert_array_equal(found, expected)
+    behind = np.concatenate([sample(dtype, (2,), 5), kernels.backend.download(inner).ravel()])
+    flat = kernels.tensor(behind[2:])
+    found = kernels.run("concatenate", behind[:2], flat, shape=behind.shape, dtype=dtype, axis=0)
+    np.testing.assert_array_equal(found, behind)
+
+
 def test_plans_choose_by_layout_and_adapter():
     square = contiguous_layout((64, 64))
     turned = square.transpose((1, 0))
@@ -100,11 +127,16 @@ def test_plans_choose_by_layout_and_adapter():
         "i64s",
         {**registers, "quads_in": False, "quads_out": False},
     )
-    assert planned(square) == ("place", "u32", {"rank": 1, "width": 4})
-    assert planned(square, "i64s") == ("place", "u32", {"rank": 1, "width": 4})
+    straight = {"rank": 1, "width": 4, "shifted": False}
+    assert planned(square) == ("place", "u32", straight)
+    assert planned(square, "i64s") == ("place", "u32", straight)
     odd = Layout((9, 7), (7, 1), 1)
-    assert planned(odd) == ("place", "u32", {"rank": 1, "width": 1})
-    assert planned(odd, "i64s") == ("place", "i64s", {"rank": 1, "width": 1})
+    shifted = {"rank": 1, "width": 4, "shifted": True}
+    assert planned(odd) == planned(odd, "i64s") == ("place", "u32", shifted)
+    single = {"rank": 1, "width": 1, "shifted": False}
+    assert planned(odd, is_cpu=False) == ("place", "u32", single)
+    assert planned(odd, "i64s", is_cpu=False) == ("place", "i64s", single)
+    assert planned(Layout((5,), (1,), 1)) == ("place", "u32", single)
     assert planned(contiguous_layout((4, 4)).transpose((1, 0)))[0] == "place"
 
 

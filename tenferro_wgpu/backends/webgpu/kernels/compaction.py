@@ -11,11 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from tenferro_wgpu.backends.webgpu.kernels.elementwise import launch_elementwise
 from tenferro_wgpu.backends.webgpu.kernels.launch import Launcher, dispatch_items
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.sorting import sum_before
+from tenferro_wgpu.backends.webgpu.kernels.sorting import scan_segment, sum_before
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
+from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
+
+#: Elements of a mask that one invocation counts.
+SHORTEST_BLOCK = 64
+LONGEST_BLOCK = 512
 
 
 @kernel("count_before")
@@ -29,14 +35,36 @@ def launch_count_before(
     """How many elements of a vector of bools are true before each one, and in all."""
     (mask,) = operands
     result = launcher.empty(outputs[0], name)
-    numbers = result.size
-    check_counts(name, numbers)
+    count = mask.size
+    check_counts(name, count + 1)
+    if count == 0:
+        none = launcher.backend.scalar(0, result.dtype)
+        one = none.with_layout(none.layout.broadcast_in_dim(result.shape, ()))
+        return launch_elementwise(launcher, "copy", (one,), {}, outputs)
     source = launcher.buffer(launcher.contiguous(mask, name))
+    width = 4 if count % 4 == 0 else 1
+    length = block_length(count)
+    blocks = -(-count // length)
+    counts = launcher.empty_buffer(4 * blocks, name)
+    block = (0, count, length)
     dispatch_items(
-        launcher, "ordering/flags", (), {}, (source,), (result.handle,), (0, numbers), numbers, name
-    )
-    sum_before(launcher, result.handle, numbers, name)
+        launcher, "ordering/count_before", ("blocks", width), {"pass": "blocks", "width": width},
+        (source,), (counts,), block, blocks, name,
+    )  # fmt: skip
+    sum_before(launcher, counts, blocks, name)
+    dispatch_items(
+        launcher, "ordering/count_before", ("within", width), {"pass": "within", "width": width},
+        (source, counts), (result.handle,), block, blocks, name,
+    )  # fmt: skip
     return (result,)
+
+
+def block_length(count: int) -> int:
+    """Elements of a mask that one invocation counts: a multiple of four.
+
+    The root of their number, so that few passes do, but no more than keep a GPU busy.
+    """
+    return min(max(SHORTEST_BLOCK, scan_segment(count) // 4), LONGEST_BLOCK)
 
 
 @kernel("nonzero")
@@ -52,11 +80,14 @@ def launch_nonzero(
     result = launcher.empty(outputs[0], name)
     shape = tuple(params["shape"])
     if result.size:
-        elements = before.size - 1
+        items, width = before.size - 1, 1
+        reads: tuple[Buffer, ...] = (launcher.buffer(before),)
+        if items % 4 == 0:
+            items, width, reads = items // 4, 4, reads * 2
         dispatch_items(
-            launcher, "ordering/nonzero", (len(shape),), {"axes": len(shape)},
-            (launcher.buffer(before),), (result.handle,),
-            (0, elements, params["count"], *shape), elements, name,
+            launcher, "ordering/nonzero", (len(shape), width),
+            {"axes": len(shape), "width": width}, reads, (result.handle,),
+            (0, items, params["count"], *shape), items, name,
         )  # fmt: skip
     return (result,)
 
@@ -76,11 +107,13 @@ def launch_compress(
         bits = launcher.bits_dialect(rows.dtype)
         columns = result.shape[1]
         chosen = result.shape[0] if name == "compress" else rows.shape[0]
-        elements = (before.size - 1) * columns
+        elements, structure = (before.size - 1) * columns, name
+        reads: tuple[Buffer, ...] = (launcher.buffer(rows), launcher.buffer(before))
+        if name == "compress" and columns == 1 and elements % 4 == 0 and bits.words == 1:
+            elements, structure, reads = elements // 4, "quads", (*reads, reads[1])
         dispatch_items(
-            launcher, "ordering/compress", (name, bits.name), {"pass": name, "T": bits},
-            (launcher.buffer(rows), launcher.buffer(before)), (result.handle,),
-            (0, elements, columns, chosen), elements, name,
+            launcher, "ordering/compress", (structure, bits.name), {"pass": structure, "T": bits},
+            reads, (result.handle,), (0, elements, columns, chosen), elements, name,
         )  # fmt: skip
     return (result,)
 

@@ -32,6 +32,8 @@ SIDES: dict[Scheme, tuple[int, int]] = {"registers": (64, 16), "tile": (32, 32)}
 #: The shortest side of a plane and the smallest plane for which blocks pay.
 SHORTEST_SIDE = 8
 SMALLEST_PLANE = 1024
+#: The shortest run of words for which copying fours that are not aligned pays.
+SHORTEST_RUN = 16
 
 
 @dataclass(frozen=True)
@@ -94,12 +96,18 @@ def plan_movement(
         from_strides = (*[stride // 4 for stride in from_strides[:-1]], 1)
         to_strides = (*[stride // 4 for stride in to_strides[:-1]], 1)
         offsets = (offsets[0] // 4, offsets[1] // 4)
+    shift: tuple[int, ...] = ()
+    if is_cpu and width == 1:
+        found = _shifted(extents, from_strides, to_strides, offsets, bits)
+        if found is not None:
+            bits, width = "u32", 4
+            extents, from_strides, to_strides, offsets, shift = found
     loads = prod(extents)
     return Movement(
         "structural/place",
-        (("rank", len(extents)), ("width", width)),
+        (("rank", len(extents)), ("width", width), ("shifted", bool(shift))),
         bits,
-        (0, loads, *offsets, *extents, *from_strides, *to_strides),
+        (0, loads, *offsets, *extents, *from_strides, *to_strides, *shift),
         workgroup_count(loads),
         WORKGROUP,
     )
@@ -114,6 +122,46 @@ def _are_quads(
         and extents[-1] % 4 == 0
         and all(own[-1] == 1 and all(s % 4 == 0 for s in own[:-1]) for own in strides)
         and all(offset % 4 == 0 for offset in offsets)
+    )
+
+
+_Shifted: TypeAlias = tuple[
+    tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int], tuple[int, int]
+]
+
+
+def _shifted(
+    extents: tuple[int, ...],
+    from_strides: tuple[int, ...],
+    to_strides: tuple[int, ...],
+    offsets: tuple[int, int],
+    bits: str,
+) -> (
+    tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int], tuple[int, int]]
+    | None
+):
+    """Extents, strides, offsets and the shift of a copy of rows in fours that begin anywhere.
+
+    None where elements are no runs of neighbours in both layouts, or these are short.  Software
+    renderers load and store single elements nearly as slowly as four; what the first and last four
+    of a row hold besides is read first.
+    """
+    if not extents or from_strides[-1] != 1 or to_strides[-1] != 1:
+        return None
+    each = dialect(bits).words
+    run = each * extents[-1]
+    own_from, own_to = ([each * step for step in own[:-1]] for own in (from_strides, to_strides))
+    if run < SHORTEST_RUN or any(step % 4 for step in own_to):
+        return None
+    target, before = divmod(each * offsets[1], 4)
+    if any(before + run > abs(step) for step in own_to):
+        return None  # rows would share four that two invocations write
+    return (
+        (*extents[:-1], -(-(before + run) // 4)),
+        (*own_from, 4),
+        (*[step // 4 for step in own_to], 1),
+        (each * offsets[0], target),
+        (before, run),
     )
 
 
@@ -189,13 +237,14 @@ def prepare_copy(
 ) -> Prepared | None:
     """`prepare_movement` into C order, or None where an element-wise kernel is as good.
 
-    That is everywhere but for transpositions, and two-word elements four words at a time.
+    That is everywhere but for transpositions, and words four at a time that elements are not.
     """
     bits = BITS_DIALECTS[words_each]
     plan = plan_movement(
         source, contiguous_layout(source.shape), bits, is_cpu=launcher.is_cpu, operation=operation
     )
-    if plan.template == "structural/place" and plan.bits == bits:
+    is_shifted = ("shifted", True) in plan.structure
+    if plan.template == "structural/place" and plan.bits == bits and not is_shifted:
         return None
     return _compiled(launcher, plan)
 

@@ -27,6 +27,8 @@ DIGIT_BITS = 5
 CHUNKS = 2048
 CHUNKS_ON_GPU = 16384
 SHORTEST_CHUNK = 64
+#: Numbers that one invocation of a CPU adds up faster than three dispatches of many.
+FEW_NUMBERS = 4096
 
 
 def sort_runs(count: int) -> list[int]:
@@ -138,6 +140,12 @@ def _sorted_by_digit(
 
 def sum_before(launcher: Launcher, numbers: Buffer, count: int, name: str) -> None:
     """Queue the replacement of u32 numbers by the sums of those before them, in place."""
+    if launcher.is_cpu and count <= FEW_NUMBERS:
+        dispatch_items(
+            launcher, "indexing/sums_before", ("between",), {"pass": "between"}, (), (numbers,),
+            (0, count, count), 1, name,
+        )  # fmt: skip
+        return
     segment = scan_segment(count)
     segments = -(-count // segment)
     sums = launcher.empty_buffer(4 * segments, name)
