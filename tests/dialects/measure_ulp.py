@@ -169,17 +169,30 @@ def worst_with_mpmath(
 
 
 def exactly(function: Function, operands: tuple[np.ndarray, ...], dtype: Any) -> np.ndarray:
-    """Return the function by mpmath, rounded to the wider format (real dtypes only)."""
-    wide = WIDER[np.dtype(dtype).name]
+    """Return the function by mpmath, rounded to the wider format; NaN at complex infinities."""
+    wide = np.dtype(WIDER[np.dtype(dtype).name])
     values = np.empty(operands[0].size, wide)
     with mpmath.workprec(PRECISION):
         for index in range(values.size):
-            value = _exact_value(function, tuple(float(each[index]) for each in operands))
-            upper = float(value)
-            values[index] = upper
-            if np.isfinite(upper):
-                values[index] += wide(float(value - upper))
+            point = tuple(_scalar(each[index]) for each in operands)
+            if wide.kind == "c" and not np.all(np.isfinite(point)):
+                values[index] = np.nan
+                continue
+            value = _exact_value(function, point)
+            if wide.kind == "c":
+                parts = mpmath.mpc(value)
+                values[index] = complex(0)
+                values.real[index] = _rounded(parts.real, values.real.dtype)
+                values.imag[index] = _rounded(parts.imag, values.imag.dtype)
+            else:
+                values[index] = _rounded(value, wide)
     return values
+
+
+def _rounded(value: mpmath.mpf, wide: np.dtype) -> Any:
+    """Return a number of mpmath in a format of up to 64 bits."""
+    upper = float(value)
+    return wide.type(upper) + wide.type(float(value - upper)) if np.isfinite(upper) else upper
 
 
 def device_flushes(name: str) -> bool:
