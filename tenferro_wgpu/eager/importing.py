@@ -84,7 +84,7 @@ def host_array(
 ) -> np.ndarray[Any, Any]:
     """A NumPy array of a supported dtype from arrays, nested lists, scalars or DLPack.
 
-    ndarrays keep their dtype; Python numbers take the default dtypes.
+    ndarrays and buffers keep their dtype; Python numbers take the default dtypes.
     """
     if isinstance(a, (np.ndarray, np.generic)) or hasattr(a, "__array__"):
         array = np.asarray(a)
@@ -97,11 +97,13 @@ def host_array(
             array = np.asarray(a)
         except ValueError as error:
             raise ArgumentError(op, f"the nested lists have ragged lengths: {error}") from None
-        if target is None and array.dtype.kind != "O":
+        if target is None and array.dtype.kind != "O" and not _has_dtype(a):
             target = _default_for(op, a, array, default_float)
     if array.dtype.kind == "O" and all(isinstance(item, int) for item in array.flat):
-        worst = max(array.flat, key=abs)  # integers past 64 bits reach NumPy as objects
-        raise RangeError(op, worst, int64 if target is None else target)
+        # Integers past 64 bits reach NumPy as objects.
+        worst = max(array.flat, key=abs, default=0)
+        if not -(2**63) <= worst < 2**63:
+            raise RangeError(op, worst, int64 if target is None else target)
     if array.dtype.kind not in "biufc":
         raise DTypeError(
             op, f"cannot make a tensor of {type(a).__name__} with dtype {array.dtype}; {_ELEMENTS}"
@@ -114,6 +116,17 @@ def host_array(
         _check_range(op, array, target)
     with np.errstate(all="ignore"):
         return array.astype(target, copy=False)
+
+
+def _has_dtype(a: Any) -> bool:
+    """Whether `a` says the type of its elements: it has the buffer protocol."""
+    if isinstance(a, (list, tuple, *SCALARS)):
+        return False
+    try:
+        memoryview(a)
+    except TypeError:
+        return False
+    return True
 
 
 def _check_range(op: str, array: np.ndarray[Any, Any], target: np.dtype[Any]) -> None:

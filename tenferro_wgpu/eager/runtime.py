@@ -195,7 +195,7 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
             same = dtype is None or as_dtype(dtype, "asarray") is a.dtype
             if same and copy is not True:
                 return a
-        return self.constant_from(a, dtype=dtype, copy=copy)
+        return make_tensor(self, import_array(self, "asarray", a, dtype, copy))
 
     # -- the interpreter --------------------------------------------------------------------------
 

@@ -212,13 +212,19 @@ def _range_length(start: Any, stop: Any, step: Any) -> int:
         ) from None
 
 
+def is_whole(number: Any) -> bool:
+    """Whether a scalar is an integer, not a float that equals one."""
+    return isinstance(number, (int, np.integer))
+
+
 def linspace(
     start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
     endpoint: bool = True,
 ) -> Any:  # fmt: skip
     """`num` evenly spaced numbers from `start` to `stop`, which is included with `endpoint`.
 
-    The default float (or complex) unless `dtype` is given.  Values are NumPy's.
+    The default float (or complex) unless `dtype` is given.  Values are NumPy's, but whole bounds of
+    an integer dtype are exact however large they are.
 
     Raises:
         ArgumentError: if `num` is negative, or for NaN in an integer dtype.
@@ -246,6 +252,12 @@ def linspace(
         "linspace", count, target,
         lambda: np.linspace(start, stop, count, endpoint=endpoint, dtype=target),
     )  # fmt: skip
+    if target.kind in "iu" and count:
+        # NumPy computes in float64, which cannot hold them all.
+        if is_whole(start):
+            array[0] = start
+        if is_whole(stop) and endpoint and count > 1:
+            array[-1] = stop
     return runtime.array(array)
 
 
@@ -280,7 +292,8 @@ def asarray(
 ) -> Any:  # fmt: skip
     """An untracked tensor from host data; a tensor is returned as it is, in `dtype` if given.
 
-    ndarrays keep their dtype; Python numbers and nested lists take the default dtypes.  Host
+    ndarrays and buffers keep their dtype; Python numbers and nested lists take the default
+    dtypes.  Host
     data is copied unless ``copy=False``, which needs a read-only array.  Nested lists that hold
     tensors are stacked where these are.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+
 import numpy as np
 import pytest
 
@@ -102,6 +104,49 @@ def test_lists_that_hold_tensors_are_stacked(rt, name):
     np.testing.assert_array_equal(got.numpy(), np.float32(expected))
     assert got.dtype == "float32" and got.requires_grad
     assert tw.asarray(nested, dtype="int16").dtype == "int16"
+
+
+BUFFERS = {
+    "an array of doubles": (array.array("d", [1.5, -2]), np.float64([1.5, -2])),
+    "an array of shorts": (array.array("h", [1, -2]), np.int16([1, -2])),
+    "bytes that change": (bytearray(b"ab"), np.uint8([97, 98])),
+    "a view of bytes": (memoryview(b"ab"), np.uint8([97, 98])),
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_buffers_keep_their_dtype(cpu, name):
+    buffer, expected = BUFFERS[name]
+    got = tw.asarray(buffer)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got.numpy(), expected)
+    assert tw.asarray(buffer, dtype="float32").dtype == "float32"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "kind"),
+    [
+        (2**63, {}, errors.RangeError),
+        ([1, 2**64], {}, errors.RangeError),
+        (np.array([1, 2], object), {}, errors.DTypeError),
+        (np.array([], object), {}, errors.DTypeError),
+        ("text", {}, errors.DTypeError),
+        ([[1], [2, 3]], {}, errors.ArgumentError),
+        (np.ones(2), {"copy": False}, errors.ArgumentError),
+    ],
+)
+def test_errors_of_asarray_name_it(cpu, data, options, kind):
+    with pytest.raises(kind, match="^asarray: "):
+        tw.asarray(data, **options)
+
+
+def test_whole_bounds_of_integers_are_exact(rt):
+    got = tw.linspace(-(2**63), 2**63 - 1, 3, dtype="int64")
+    assert got.tolist()[::2] == [-(2**63), 2**63 - 1]
+    got = tw.linspace(2**53 + 1, 2**64 - 1, 2, dtype="uint64")
+    assert got.tolist() == [2**53 + 1, 2**64 - 1]
+    assert tw.linspace(-7, 8, 4, dtype="int32", endpoint=False).tolist() == [-7, -4, 0, 4]
+    assert tw.linspace(3, 9, 1, dtype="int8").tolist() == [3]
 
 
 def test_lists_that_hold_tensors_and_do_not_fit(cpu):
