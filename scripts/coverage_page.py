@@ -20,6 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
 
 from cases.coverage_calls import CALLS, NO_TENSORS  # noqa: E402
+from cases.coverage_reasons import reason as why_not  # noqa: E402
 from conftest import ADAPTERS as DRIVERS  # noqa: E402
 
 import tenferro_wgpu as tw  # noqa: E402
@@ -32,8 +33,8 @@ DTYPES = (
     "float16", "float32", "float64", "complex64", "complex128",
 )  # fmt: skip
 SHORT = {name: name[0] + name.lstrip("abcdefghijklmnopqrstuvwxyz") for name in DTYPES}
-#: Cells of the page.
-RUNS, NO_MEANING = "●", " "
+#: A cell of the page that has nothing to explain; the others have a letter.
+RUNS = "●"
 NOTES = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -141,18 +142,24 @@ def derivatives(runtime: Any, name: str, dtype: str) -> tuple[bool, bool]:
         return True, True
 
 
+def _note(notes: dict[str, str], reason: str) -> str:
+    """The letter of a reason, a new one for a new reason."""
+    return notes.setdefault(reason, NOTES[len(notes) % 26] * (len(notes) // 26 + 1))
+
+
 def measure() -> tuple[list[Row], dict[str, str]]:
     """Every row, and the reasons of the cells that do not run everywhere, by note."""
     runtimes = {adapter: make_runtime(adapter) for adapter in ADAPTERS}
-    rows, notes = [], {}
+    rows: list[Row] = []
+    notes: dict[str, str] = {}
     for name, names in functions().items():
         row = Row(names)
         rows.append(row)
         for dtype in DTYPES:
             try:
                 expected = evaluate(runtimes["numpy"], name, dtype)
-            except (DTypeError, OverflowError):
-                row.cells[dtype] = NO_MEANING
+            except DTypeError:
+                row.cells[dtype] = _note(notes, why_not(name, dtype))
                 continue
             problems = []
             for adapter in ADAPTERS[1:]:
@@ -161,10 +168,7 @@ def measure() -> tuple[list[Row], dict[str, str]]:
                         problems.append(f"{adapter}: another value")
                 except UnsupportedOperationError as error:
                     problems.append(f"{adapter}: {error}")
-            reason = "; ".join(problems)
-            if reason and reason not in notes:
-                notes[reason] = NOTES[len(notes) % 26] * (len(notes) // 26 + 1)
-            row.cells[dtype] = notes[reason] if reason else RUNS
+            row.cells[dtype] = _note(notes, "; ".join(problems)) if problems else RUNS
         for dtype in ("float64", "complex128"):
             reverse, forward = derivatives(runtimes["numpy"], name, dtype)
             row.reverse |= reverse
@@ -187,14 +191,15 @@ def dialects() -> list[str]:
 
 def page(rows: list[Row], notes: dict[str, str]) -> str:
     """The text of the page."""
-    count = sum(cell == RUNS for row in rows for cell in row.cells.values())
+    cells = [cell for row in rows for cell in row.cells.values()]
+    count = cells.count(RUNS)
     lines = [
         "# Coverage",
         "",
         "Made by `make coverage-page`, which runs a call of every function on every dtype on",
         "NumPy, lavapipe and SwiftShader and compares the results. A dot: it runs on all three and",
-        "they agree. Empty: the function has no meaning for the dtype and raises `DTypeError`.",
-        f"{len(rows)} functions, {count} cells, {len(notes)} of them with a note.",
+        "they agree. A letter: the function refuses the dtype with `DTypeError`, and why.",
+        f"{len(rows)} functions, {count} cells with a dot, {len(cells) - count} with a letter.",
         "",
         "Columns: b bool, i and u integers with and without a sign, f floats, c complex numbers,",
         "each with its bits; vjp and jvp: whether reverse and forward mode go through it.",

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dtypes import bool_
 from ..errors import ArgumentError, DTypeError, ShapeError
-from . import choice, exponential, hyperbolic, powers, special, views
+from . import choice, exponential, powers, special, views
 from . import elementwise as arithmetic
 from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis
 from .reduction import mean
@@ -116,16 +116,15 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:
     value, result = _floats("gelu", x)
     if approximate == "none":
         # erfc and not 1 + erf, of which nothing would be left for negative x.
-        doubled = special.erfc(arithmetic.multiply(value, -math.sqrt(0.5)))
+        share = arithmetic.multiply(special.erfc(arithmetic.multiply(value, -math.sqrt(0.5))), 0.5)
     elif approximate == "tanh":
         cube = arithmetic.multiply(arithmetic.multiply(value, value), value)
         inner = arithmetic.add(value, arithmetic.multiply(cube, 0.044715))
-        doubled = arithmetic.add(
-            hyperbolic.tanh(arithmetic.multiply(inner, math.sqrt(2 / math.pi))), 1
-        )
+        # (1 + tanh(u)) / 2 is sigmoid(2 u), and leaves digits where u is far below 0.
+        share = exponential.sigmoid(arithmetic.multiply(inner, math.sqrt(8 / math.pi)))
     else:
         raise ArgumentError("gelu", f"approximate is 'none' or 'tanh', got {approximate!r}")
-    return cast_to(arithmetic.multiply(arithmetic.multiply(value, 0.5), doubled), result)
+    return cast_to(arithmetic.multiply(value, share), result)
 
 
 # -- softmax ------------------------------------------------------------------------------------

@@ -8,17 +8,21 @@ from .choice import where
 from .elementwise import abs, conj, divide, multiply, negative, subtract
 from .hyperbolic import acosh, asinh, atanh
 from .powers import pow
+from .reduction import max, min
 from .rounding import remainder, round, trunc
 from .structural import permute_dims
 from .trigonometry import acos, asin, atan, atan2, deg2rad, rad2deg
 
 __all__ = [
-    "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "around",
-    "bitwise_invert", "cast", "conjugate", "degrees", "div", "fix", "invert", "left_shift", "mod",
-    "mul", "neg", "permute", "power", "radians", "right_shift", "select", "sub", "true_divide",
+    "absolute", "amax", "amin", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "around", "bitwise_invert", "cast", "conjugate", "degrees", "div", "fix",
+    "invert", "left_shift", "mod", "mul", "neg", "permute", "power", "radians", "right_shift",
+    "select", "sub", "true_divide",
 ]  # fmt: skip
 
 absolute = abs
+amax = max
+amin = min
 arccos = acos
 arccosh = acosh
 arcsin = asin

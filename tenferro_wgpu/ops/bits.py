@@ -1,6 +1,6 @@
 """Operations on the bits of integers, element by element: one row each.
 
-On bools they are logic, so no kernel sees a bool here.
+Bools are logic here, or int8 where they are shifted, so no kernel sees one.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import choice
-from .table import INTEGERS, binary, unary
+from .table import INTEGERS, binary, in_int8, unary
 
 __all__ = [
     "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
@@ -53,9 +53,10 @@ bitwise_not: Any = unary(
 )  # fmt: skip
 bitwise_left_shift: Any = binary(
     "shift_left", INTEGERS, public_name="bitwise_left_shift",
+    elsewhere=in_int8(lambda x, y: bitwise_left_shift(x, y)),
     doc="""The bits of `x` moved up by `y` places, zeros below them: `x << y`.
 
-    A count that is negative, or the width of the dtype and more, gives 0.
+    A count that is negative, or the width of the dtype and more, gives 0.  Bools give int8.
 
     >>> import tenferro_wgpu as tw
     >>> tw.bitwise_left_shift(tw.asarray([1, 3]), 4).tolist()
@@ -64,10 +65,11 @@ bitwise_left_shift: Any = binary(
 )  # fmt: skip
 bitwise_right_shift: Any = binary(
     "shift_right", INTEGERS, public_name="bitwise_right_shift",
+    elsewhere=in_int8(lambda x, y: bitwise_right_shift(x, y)),
     doc="""The bits of `x` moved down by `y` places, copies of the sign above them: `x >> y`.
 
     A count that is negative, or the width of the dtype and more, gives 0, or -1 for a negative
-    integer.
+    integer.  Bools give int8.
 
     >>> import tenferro_wgpu as tw
     >>> tw.bitwise_right_shift(tw.asarray([48, -3]), 1).tolist()

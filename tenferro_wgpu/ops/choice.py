@@ -143,17 +143,22 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     >>> tw.clip(tw.asarray([-1.0, 0.5, 9.0]), 0.0, 1.0).tolist()
     [0.0, 0.5, 1.0]
     """
-    value = lift("clip", x)
-    if value.dtype.kind == "f":
-        lowest: Any = -np.inf
-        highest: Any = np.inf
-    elif value.dtype.kind in "iu":
-        lowest, highest = np.iinfo(value.dtype).min, np.iinfo(value.dtype).max
-    else:
-        lowest, highest = False, True
-    low = lowest if min is None else min
-    high = highest if max is None else max
+    given = [bound for bound in (min, max) if bound is not None]
+    value, *bounds = promote("clip", (lift("clip", x), *given))
+    # No bound is the end of the dtype that all have together, which may be wider than that of x.
+    lowest, highest = _ends(value.dtype)
+    low = constant_like(value, lowest, shape=()) if min is None else bounds.pop(0)
+    high = constant_like(value, highest, shape=()) if max is None else bounds.pop(0)
     return elementwise(CLIP, (value, low, high), ORDERED)
+
+
+def _ends(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The lowest and the highest element of a dtype."""
+    if dtype.kind == "f":
+        return -np.inf, np.inf
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min, np.iinfo(dtype).max
+    return False, True
 
 
 def _select_shape(condition: ShapeDtype, x: ShapeDtype, y: ShapeDtype) -> ShapeDtype:

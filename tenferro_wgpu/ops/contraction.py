@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ..dtypes import bool_, int32
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
@@ -12,7 +13,7 @@ from .calling import as_axes, broadcast_shapes, cast_to, normalize_axis, promote
 from .elementwise import conj
 from .primitive import Primitive
 from .reduction_operands import widened
-from .table import NUMERIC
+from .table import ANY
 from .value import Value, apply
 
 __all__ = ["dot_general", "matmul", "tensordot", "vecdot"]
@@ -84,8 +85,12 @@ def _dot_vjp_y(g: Value, x: Value, y: ShapeDtype, contracting: Pair, batch: Pair
 
 
 def _contract(x: Value, y: Value, contracting: Pair, batch: Pair) -> Any:
-    """The contraction; float16 is accumulated in float32 and rounded once, as in NumPy."""
-    out = apply(DOT_GENERAL, widened(x), widened(y), contracting=contracting, batch=batch)
+    """The contraction; float16 is accumulated in float32 and rounded once, as in NumPy.
+
+    Bools are counted: as in NumPy, their sum is whether any product is true.
+    """
+    first, second = (cast_to(v, int32) if v.dtype is bool_ else widened(v) for v in (x, y))
+    out = apply(DOT_GENERAL, first, second, contracting=contracting, batch=batch)
     return cast_to(out, x.dtype)
 
 
@@ -104,10 +109,10 @@ DOT_GENERAL: Primitive = Primitive(
 # -- public functions ---------------------------------------------------------------------------
 
 
-def factors(op: str, x: Any, y: Any) -> tuple[Value, Value]:
-    """Two tensors of one dtype that has sums of products; raises DTypeError for bools."""
+def factors(op: str, x: Any, y: Any, kinds: str = ANY) -> tuple[Value, Value]:
+    """Two tensors of one dtype that has sums of products; raises DTypeError for other kinds."""
     first, second = promote(op, (x, y))
-    if first.dtype.kind not in NUMERIC:
+    if first.dtype.kind not in kinds:
         raise DTypeError(
             op, f"{first.dtype} tensors have no product; use astype(...) first", (first.dtype,)
         )
@@ -123,7 +128,7 @@ def dot_general(x: Any, y: Any, /, dimension_numbers: Any) -> Any:
     Raises:
         ShapeError: if paired axes differ in extent, or an axis is used twice.
         AxisError: if an axis does not exist.
-        DTypeError: for bools, and if `dimension_numbers` are no pairs of lists.
+        DTypeError: if `dimension_numbers` are no pairs of lists.
 
     >>> import tenferro_wgpu as tw
     >>> x, y = tw.ones((2, 3, 4)), tw.ones((2, 4, 5))
@@ -158,11 +163,11 @@ def matmul(x: Any, y: Any, /) -> Any:
     """Matrix product over the last two axes; the axes before broadcast.
 
     A tensor of one axis is a row on the left and a column on the right, and that axis is
-    dropped.  Dtypes promote.
+    dropped.  Dtypes promote; of bools it is whether any product is true.
 
     Raises:
         ShapeError: if an operand has shape (), or the extents do not match.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([[1.0, 2.0], [3.0, 4.0]])
@@ -202,12 +207,12 @@ def matmul(x: Any, y: Any, /) -> Any:
 def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
     """Sum over pairs of axes: the last `axes` of `x` with the first of `y`, or two lists.
 
-    Integers, floats and complex numbers; dtypes promote.
+    Any dtypes, which promote.
 
     Raises:
         ShapeError: if paired axes differ in extent, or there are fewer axes.
         AxisError: if an axis does not exist.
-        DTypeError: for bools, and if `axes` is neither a number nor two lists.
+        DTypeError: if `axes` is neither a number nor two lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.tensordot(tw.ones((2, 3, 4)), tw.ones((4, 3)), axes=((1, 2), (1, 0))).tolist()
@@ -238,12 +243,12 @@ def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
 def vecdot(x: Any, y: Any, /, *, axis: int = -1) -> Any:
     """Dot products of vectors along an axis, the first conjugated; other axes broadcast.
 
-    Integers, floats and complex numbers; dtypes promote.
+    Any dtypes, which promote.
 
     Raises:
         ShapeError: if the vectors differ in length, or the other axes do not broadcast.
         AxisError: if an operand has no such axis.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.asarray([[1.0, 2.0], [3.0, 4.0]])

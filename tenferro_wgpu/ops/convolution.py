@@ -18,6 +18,7 @@ from .elementwise import conj
 from .primitive import Primitive
 from .rearranging import integers
 from .reduction_operands import widened
+from .table import NUMERIC
 from .value import Value, apply
 
 __all__ = ["conv", "conv_transpose"]
@@ -141,7 +142,7 @@ CONV: Primitive = Primitive(
 
 
 def _operands(op: str, x: Any, kernel: Any) -> tuple[Value, Value, int]:
-    first, second = factors(op, x, kernel)
+    first, second = factors(op, x, kernel, NUMERIC)
     spatial = first.ndim - 2
     if not 1 <= spatial <= MOST_SPATIAL_AXES or second.ndim != first.ndim:
         raise ShapeError(

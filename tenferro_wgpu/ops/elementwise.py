@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dtypes import default_complex, float16, float32, real_dtype
+from ..dtypes import bool_, default_complex, float16, float32, int8, real_dtype
 from ..errors import DTypeError
 from ..tensor import ShapeDtype
 from . import choice
@@ -27,11 +27,11 @@ __all__ = [
 # -- arithmetic ---------------------------------------------------------------------------------
 
 add: Any = binary(
-    "add", NUMERIC,
+    "add", NUMERIC, elsewhere=("b", lambda x, y: choice.logical_or(x, y)),
     vjp=(lambda g: g, lambda g: g), jvp=(lambda t: t, lambda t: t),
     doc="""Add two tensors element by element.
 
-    Shapes broadcast, dtypes promote; integers wrap around.
+    Shapes broadcast, dtypes promote; integers wrap around.  Of bools it is logical or.
 
     >>> import tenferro_wgpu as tw
     >>> tw.add(tw.asarray([1.0, 2.0]), 0.5).tolist()
@@ -50,9 +50,10 @@ subtract: Any = binary(
 )  # fmt: skip
 multiply: Any = binary(
     "mul", NUMERIC, public_name="multiply",
+    elsewhere=("b", lambda x, y: choice.logical_and(x, y)),
     vjp=(lambda g, y: multiply(g, conj(y)), lambda g, x: multiply(g, conj(x))),
     jvp=(lambda t, y: multiply(t, y), lambda t, x: multiply(x, t)),
-    doc="""Multiply two tensors element by element.
+    doc="""Multiply two tensors element by element; of bools it is logical and.
 
     >>> import tenferro_wgpu as tw
     >>> tw.multiply(tw.asarray([1.0, 2.0]), 3.0).tolist()
@@ -110,18 +111,18 @@ def positive(x: Any, /) -> Any:
 def square(x: Any, /) -> Any:
     """The square of every element, x * x.
 
-    Takes integers, floats and complex numbers of any shape; integers wrap around.
+    Takes any dtype and shape; integers wrap around, bools give int8 as in NumPy.
 
     Raises:
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.square(tw.asarray([1.0, -3.0])).tolist()
     [1.0, 9.0]
     """
     value = lift("square", x)
-    if value.dtype.kind == "b":
-        raise DTypeError("square", "bool tensors are not supported", (value.dtype,))
+    if value.dtype is bool_:
+        value = cast_to(value, int8)
     return multiply(value, value)
 
 
@@ -145,9 +146,9 @@ def _abs_shape(x: ShapeDtype) -> ShapeDtype:
 
 
 abs: Any = unary(
-    "abs", NUMERIC, shape_rule=_abs_shape,
+    "abs", NUMERIC, shape_rule=_abs_shape, elsewhere=("b", lambda x: x),
     vjp=lambda g, x: multiply(g, sign(x)), jvp=lambda t, x: real(multiply(conj(sign(x)), t)),
-    doc="""Absolute value; the modulus of a complex number, as a real tensor.
+    doc="""Absolute value; the modulus of a complex number, as a real tensor; bools stay.
 
     The derivative at 0 is 0.
 

@@ -199,7 +199,7 @@ def histogram(
     """
     value = lift("histogram", x)
     added = _weights("histogram", value, weights)
-    if value.dtype.kind == "c" or (added is not None and added.dtype.kind == "c"):
+    if value.dtype.kind == "c":
         raise DTypeError("histogram", "complex numbers have no order", (value.dtype,))
     value = to_inexact(views.reshaped(value, (value.size,)))
     edges = _edges("histogram", value, bins, range)
@@ -218,7 +218,7 @@ def histogram(
         widths = arithmetic.subtract(
             views.sliced(edges, (1,), (count + 1,), (1,)), views.sliced(edges, (0,), (count,), (1,))
         )
-        numbers = cast_to(counts, edges.dtype)
+        numbers = counts if counts.dtype.kind == "c" else cast_to(counts, edges.dtype)
         counts = arithmetic.divide(arithmetic.divide(numbers, widths), total(numbers))
     return counts, edges
 

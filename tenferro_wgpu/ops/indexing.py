@@ -22,7 +22,8 @@ from .calling import (
     normalize_axis,
     promote,
 )
-from .gathering import GATHER, INDEX_DTYPES, MODES, SCATTER_ADD
+from .gathering import GATHER, INDEX_DTYPES, MODES
+from .scattering import scatter_of
 from .value import Value, apply, constant_like
 
 __all__ = ["gather", "scatter_add", "scatter_add_slices", "take", "take_along_axis"]
@@ -170,23 +171,19 @@ def start_indices(
     return x.interpreter.array(array.astype(np.int64)), mode
 
 
-def _check_sums(op: str, x: Value) -> None:
-    if x.dtype.kind == "b":
-        raise DTypeError(op, "bool tensors are not supported; use astype(...) first", (x.dtype,))
-
-
 def scatter_add_slices(
     x: Any, indices: Any, updates: Any, /, *, axes: Any, mode: str = "raise"
 ) -> Any:  # fmt: skip
     """A tensor with slices added at given indices: the transpose of `gather`.
 
-    `updates` has shape ``batch + slice_sizes``; slices that meet accumulate, in a fixed order.
+    `updates` has shape ``batch + slice_sizes``; slices that meet accumulate, in a fixed order;
+    bools by logical or.
     `mode` as in `gather`, except that "fill" drops what is out of bounds.
 
     Raises:
         IndexOutOfBoundsError: in mode "raise".
         ShapeError: if indices, updates and tensor do not fit together.
-        DTypeError: for indices that are no integers, and for bools, which have no sum.
+        DTypeError: for indices that are no integers.
         ArgumentError: for another `mode`.
         AxisError: if an axis does not exist.
 
@@ -196,13 +193,13 @@ def scatter_add_slices(
     [1.0, 12.0, 20.0, 0.0]
     """
     value, added = promote("scatter_add_slices", (x, updates))
-    _check_sums("scatter_add_slices", value)
     check_mode("scatter_add_slices", mode)
     places = ordered_axes("scatter_add_slices", axes, value.ndim)
     sizes = added.shape[added.ndim - value.ndim :]
     starts, mode = start_indices("scatter_add_slices", value, indices, places, sizes, mode)
+    primitive = scatter_of("add", value.dtype)
     return apply(
-        SCATTER_ADD, value, starts, added, axes=places, mode=mode, caller="scatter_add_slices"
+        primitive, value, starts, added, axes=places, mode=mode, caller="scatter_add_slices"
     )
 
 
@@ -265,12 +262,12 @@ def scatter_add(
 
     `updates` broadcasts to the shape of `x` with the shape of `indices` in place of the axis.
     Repeated indices accumulate, in a fixed order.  Dtypes promote; `mode` as in `gather`, except
-    that "fill" drops what is out of bounds.
+    that "fill" drops what is out of bounds.  Bools accumulate by logical or.
 
     Raises:
         IndexOutOfBoundsError: in mode "raise".
         ShapeError: if the updates do not broadcast.
-        DTypeError: for indices that are no integers, and for bools, which have no sum.
+        DTypeError: for indices that are no integers.
         ArgumentError: for another `mode`.
         AxisError: if an axis does not exist.
 
@@ -279,7 +276,6 @@ def scatter_add(
     [5.0, 0.0, 2.0]
     """
     value, added = promote("scatter_add", (x, updates))
-    _check_sums("scatter_add", value)
     check_mode("scatter_add", mode)
     return scattered("scatter_add", value, indices, added, axis, mode)
 
@@ -299,7 +295,8 @@ def scattered(op: str, value: Value, indices: Any, added: Value, axis: int, mode
     added = views.permuted(added, batch + rest)
     added = views.reshaped(added, found.shape + value.shape[:place] + (1,) + behind)
     starts = views.reshaped(found, (*found.shape, 1))
-    return apply(SCATTER_ADD, value, starts, added, axes=(place,), mode=mode, caller=op)
+    primitive = scatter_of("add", value.dtype)
+    return apply(primitive, value, starts, added, axes=(place,), mode=mode, caller=op)
 
 
 def take_along_axis(x: Any, indices: Any, /, axis: int = -1, *, mode: str = "raise") -> Any:

@@ -79,6 +79,20 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "rint": rounding.round,
     "vecdot": contraction.vecdot,
 }
+#: What universal functions reduce and accumulate to, along the first axis if none is named.
+_METHODS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("add", "reduce"): reduction.sum,
+    ("multiply", "reduce"): reduction.prod,
+    ("maximum", "reduce"): reduction.max,
+    ("minimum", "reduce"): reduction.min,
+    ("logical_and", "reduce"): truth.all,
+    ("logical_or", "reduce"): truth.any,
+    ("logaddexp", "reduce"): norms.logsumexp,
+    ("add", "accumulate"): scanning.cumsum,
+    ("multiply", "accumulate"): scanning.cumprod,
+    ("maximum", "accumulate"): scanning.cummax,
+    ("minimum", "accumulate"): scanning.cummin,
+}
 _MODULES = (
     bits, choice, elementwise, exponential, floats, hyperbolic, powers, rounding, trigonometry,
 )  # fmt: skip
@@ -146,8 +160,14 @@ class Several(Counterpart):
         return self._function(*args, **options)
 
 
-#: NumPy's functions that are not in its main namespace, and where they are.
-_ELSEWHERE = {"norm": "numpy.linalg"}
+def _last_diagonal(x: Any, offset: int = 0) -> Any:
+    return diagonals.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+def _last_trace(x: Any, offset: int = 0, dtype: Any = None) -> Any:
+    return diagonals.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
 _REDUCTION = "a axis dtype out keepdims initial where"
 _EXTREMUM = "a axis out keepdims initial where"
 _JOINING = "arrays axis out dtype casting"
@@ -292,13 +312,25 @@ FUNCTIONS: dict[str, Counterpart] = {
     ),
     "nanstd": Counterpart(spread.nanstd, 1, "a axis dtype out ddof keepdims where mean correction"),
     "nanvar": Counterpart(spread.nanvar, 1, "a axis dtype out ddof keepdims where mean correction"),
-    "norm": Counterpart(norms.norm, 1, "x ord axis keepdims"),
     "polyval": Counterpart(curves.polyval, 2, "p x"),
     "ptp": Counterpart(spread.ptp, 1, "a axis out keepdims"),
     "sinc": Counterpart(curves.sinc, 1, "x"),
     "trapezoid": Counterpart(calculus.trapezoid, 1, "y x dx axis"),
     "unwrap": Counterpart(curves.unwrap, 1, "p discont axis period"),
     "zeros_like": Counterpart(creation.zeros_like, 1, f"a {_LIKE}"),
+    "empty_like": Counterpart(creation.empty_like, 1, "prototype dtype order subok shape"),
+    "copy": Counterpart(lambda a: a, 1, "a order subok"),
+    # Of numpy.linalg what has no factorization in it.
+    "linalg.cross": Counterpart(products.cross, 2, "x1 x2 axis"),
+    "linalg.diagonal": Counterpart(_last_diagonal, 1, "x offset"),
+    "linalg.matmul": Counterpart(contraction.matmul, 2, "x1 x2"),
+    "linalg.matrix_transpose": Counterpart(structural.matrix_transpose, 1, "x"),
+    "linalg.norm": Counterpart(norms.norm, 1, "x ord axis keepdims"),
+    "linalg.outer": Counterpart(products.outer, 2, "x1 x2"),
+    "linalg.tensordot": Counterpart(contraction.tensordot, 2, "x1 x2 axes"),
+    "linalg.trace": Counterpart(_last_trace, 1, "x offset dtype"),
+    "linalg.vecdot": Counterpart(contraction.vecdot, 2, "x1 x2 axis"),
+    "linalg.vector_norm": Counterpart(norms.vector_norm, 1, "x axis keepdims ord"),
 }
 
 
@@ -318,9 +350,11 @@ class NumpyProtocols:
                 "an ndarray does not mix with tensors by itself; "
                 "put it on the device with runtime.constant_from(...) first",
             )
+        if method != "__call__":
+            return _call_method(name, method, inputs, options)
         function = UFUNCS.get(name)
-        if method != "__call__" or options or function is None:
-            raise _no_counterpart(f"{name}.{method}" if method != "__call__" else name, options)
+        if options or function is None:
+            raise _no_counterpart(name, options)
         return function(*inputs)
 
     def __array_function__(
@@ -330,12 +364,27 @@ class NumpyProtocols:
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
-        counterpart = FUNCTIONS.get(func.__name__)
-        home = _ELSEWHERE.get(func.__name__, "numpy")
-        if counterpart is None or func.__module__ not in (home, "numpy._core.multiarray"):
-            inside = func.__module__.removeprefix("numpy").removeprefix("._core.multiarray")
-            raise _no_counterpart(f"{inside}.{func.__name__}".lstrip("."), ())
-        return counterpart(func.__name__, args, kwargs)
+        inside = func.__module__.removeprefix("numpy").removeprefix("._core.multiarray")
+        name = f"{inside}.{func.__name__}".lstrip(".")
+        counterpart = FUNCTIONS.get(name)
+        if counterpart is None:
+            raise _no_counterpart(name, ())
+        return counterpart(name, args, kwargs)
+
+
+def _call_method(name: str, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """`reduce`, `accumulate` or `outer` of a universal function."""
+    given = {key: value for key, value in options.items() if value is not np._NoValue}
+    function = UFUNCS.get(name)
+    if method == "outer" and not given and function is not None and len(inputs) == 2:
+        first, second = (calling.lift(f"{name}.outer", x) for x in inputs)
+        places = tuple(range(first.ndim, first.ndim + second.ndim))
+        return function(structural.expand_dims(first, places) if places else first, second)
+    function = _METHODS.get((name, method))
+    known = () if function is None else inspect.signature(function).parameters
+    if function is None or any(key not in known for key in given):
+        raise _no_counterpart(f"{name}.{method}", given)
+    return function(*inputs, **{"axis": 0, **given})
 
 
 def _no_counterpart(name: str, options: Collection[str]) -> DTypeError:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import bool_, int8
 from ..errors import ArgumentError
 from . import choice
-from .calling import elementwise
+from .calling import cast_to, elementwise, promote_broadcast
 from .elementwise import conj, divide, multiply, subtract
 from .exponential import log
 from .table import FLOATING, NUMERIC, REAL_FLOATING, binary, row, same, unary
@@ -63,11 +64,11 @@ def pow(x: Any, y: Any, /) -> Any:
     integer tensor with a negative integer exponent raises ArgumentError.  Exponents in an integer
     tensor are not read for that on a GPU: the results of negative ones are undefined there.
 
-    Shapes broadcast, dtypes promote.
+    Shapes broadcast, dtypes promote; bools alone give int8.
 
     Raises:
         ArgumentError: for a negative integer power of integers.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
         ShapeError: if the shapes do not broadcast.
 
     >>> import tenferro_wgpu as tw
@@ -86,6 +87,8 @@ def pow(x: Any, y: Any, /) -> Any:
                 "integers to negative integer powers are not allowed; "
                 "convert with astype(...) first",
             )
+    if all(isinstance(v, (bool, np.bool_)) or getattr(v, "dtype", None) == bool_ for v in (x, y)):
+        x, y = (cast_to(v, int8) for v in promote_broadcast("pow", (x, y)))
     return elementwise(POWER, (x, y), NUMERIC)
 
 

@@ -8,6 +8,7 @@ from ..errors import ShapeError
 from . import contraction, joining, structural, views
 from .calling import broadcast_shapes, normalize_axis
 from .elementwise import multiply, subtract
+from .table import NUMERIC
 from .value import Value, constant_like
 
 __all__ = ["cross", "dot", "inner", "kron", "outer"]
@@ -17,7 +18,7 @@ def outer(x: Any, y: Any, /) -> Any:
     """Every element of `x` times every element of `y`; both are flattened.
 
     Raises:
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.outer(tw.asarray([1, 2]), tw.asarray([3, 4, 5])).tolist()
@@ -34,7 +35,7 @@ def kron(x: Any, y: Any, /) -> Any:
     With different numbers of axes the smaller gets axes of extent 1 in front.
 
     Raises:
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.kron(tw.asarray([[1, 2]]), tw.asarray([[1], [10]])).tolist()
@@ -59,7 +60,7 @@ def inner(x: Any, y: Any, /) -> Any:
 
     Raises:
         ShapeError: if the last axes differ in extent.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.inner(tw.asarray([[1, 2], [3, 4]]), tw.asarray([1, 10])).tolist()
@@ -79,7 +80,7 @@ def dot(x: Any, y: Any, /) -> Any:
 
     Raises:
         ShapeError: if these axes differ in extent.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.dot(tw.ones((2, 3, 4)), tw.ones((5, 4, 6))).shape
@@ -106,7 +107,7 @@ def cross(x: Any, y: Any, /, *, axis: int = -1) -> Any:
     >>> tw.cross(tw.asarray([1, 0, 0]), tw.asarray([0, 1, 0])).tolist()
     [0, 0, 1]
     """
-    first, second = contraction.factors("cross", x, y)
+    first, second = contraction.factors("cross", x, y, NUMERIC)
     operands = []
     for value in (first, second):
         place = normalize_axis("cross", axis, value.ndim)

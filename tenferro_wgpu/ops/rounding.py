@@ -14,7 +14,7 @@ from ..errors import DTypeError
 from . import choice
 from .calling import cast_to, lift, promote_broadcast
 from .elementwise import add, complex, divide, imag, multiply, negative, real, subtract
-from .table import REAL_FLOATING, REAL_NUMBERS, binary, unary
+from .table import REAL_FLOATING, REAL_NUMBERS, binary, in_int8, unary
 from .value import Value, constant_like
 
 __all__ = [
@@ -118,7 +118,8 @@ def _rounded(x: Value, zeros: int) -> Any:
 
 floor_divide: Any = binary(
     "floor_divide", REAL_NUMBERS, vjp=(flat, flat), jvp=(flat, flat),
-    doc="""The floor of the quotient: `x // y`.
+    elsewhere=in_int8(lambda x, y: floor_divide(x, y)),
+    doc="""The floor of the quotient: `x // y`; bools give int8.
 
     Integers divided by 0 give 0, and the lowest integer divided by -1 itself.  Where an operand
     is infinite the result is that of `x / y`, as the Array API says.  The derivative is 0.
@@ -129,12 +130,12 @@ floor_divide: Any = binary(
     """,
 )  # fmt: skip
 remainder: Any = binary(
-    "remainder", REAL_NUMBERS,
+    "remainder", REAL_NUMBERS, elsewhere=in_int8(lambda x, y: remainder(x, y)),
     vjp=(lambda g: g, lambda g, x, y: negative(multiply(g, floor_divide(x, y)))),
     jvp=(lambda t: t, lambda t, x, y: negative(multiply(t, floor_divide(x, y)))),
     doc="""What floor division leaves, with the sign of `y`: `x % y`.
 
-    Integers divided by 0 leave 0.
+    Integers divided by 0 leave 0; bools give int8.
 
     >>> import tenferro_wgpu as tw
     >>> tw.remainder(tw.asarray([7.0, -7.0]), 4.0).tolist()
@@ -149,11 +150,11 @@ def _whole_quotient(g: Value, x: Value, y: Value, out: Value) -> Any:
 
 
 fmod: Any = binary(
-    "fmod", REAL_NUMBERS,
+    "fmod", REAL_NUMBERS, elsewhere=in_int8(lambda x, y: fmod(x, y)),
     vjp=(lambda g: g, _whole_quotient), jvp=(lambda t: t, _whole_quotient),
     doc="""What division that truncates leaves, with the sign of `x`: C's fmod.
 
-    Integers divided by 0 leave 0.
+    Integers divided by 0 leave 0; bools give int8.
 
     >>> import tenferro_wgpu as tw
     >>> tw.fmod(tw.asarray([7.0, -7.0]), 4.0).tolist()
@@ -165,10 +166,10 @@ fmod: Any = binary(
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
     """`floor_divide(x, y)` and `remainder(x, y)`.
 
-    Takes integers and floats whose shapes broadcast.
+    Takes bools, which give int8, integers and floats whose shapes broadcast.
 
     Raises:
-        DTypeError: for bools, complex numbers, ndarrays and lists.
+        DTypeError: for complex numbers, ndarrays and lists.
         ShapeError: if the shapes do not broadcast.
 
     >>> import tenferro_wgpu as tw

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import int32
+from ..dtypes import bool_, int32
 from ..tensor import ShapeDtype
 from . import choice
 from . import elementwise as arithmetic
@@ -18,7 +18,10 @@ from .gathering import SCATTER_ADD, gather_zero, scatter_shape
 from .primitive import Primitive
 from .value import Value, apply, constant_like
 
-__all__ = ["REFUSED_KINDS", "SCATTERS", "SCATTER_MAX", "SCATTER_MIN", "SCATTER_MUL", "SCATTER_SET"]
+__all__ = [
+    "REFUSED_KINDS", "SCATTERS", "SCATTER_MAX", "SCATTER_MIN", "SCATTER_MUL", "SCATTER_SET",
+    "scatter_of",
+]  # fmt: skip
 
 Shape = tuple[int, ...]
 #: Something of which only shape and dtype matter.
@@ -226,5 +229,12 @@ SCATTERS: dict[str, Primitive] = {
     "min": SCATTER_MIN,
     "max": SCATTER_MAX,
 }
-#: Kinds of dtypes that have no such combination: bools no sum, complex numbers no order.
-REFUSED_KINDS = {"add": "b", "mul": "b", "multiply": "b", "min": "c", "max": "c"}
+#: Kinds of dtypes that have no such combination: complex numbers have no order.
+REFUSED_KINDS = {"min": "c", "max": "c"}
+#: What sums and products of bools are, as in NumPy: or, and.
+_LOGIC = {"add": SCATTER_MAX, "mul": SCATTER_MIN, "multiply": SCATTER_MIN}
+
+
+def scatter_of(combine: str, dtype: Any) -> Primitive:
+    """The primitive that combines elements of a dtype in one of the ways of `SCATTERS`."""
+    return _LOGIC.get(combine, SCATTERS[combine]) if dtype is bool_ else SCATTERS[combine]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import bool_, int32
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, convolution, indexing, joining, rounding, structural, views
-from .calling import lift, promote, to_inexact
+from .calling import cast_to, lift, promote, to_inexact
 from .elementwise import abs as magnitude
 from .elementwise import add, conj, divide, multiply, subtract
 from .ordering import argsort, searchsorted
@@ -25,7 +26,7 @@ def convolve(x: Any, y: Any, /, mode: str = "full") -> Any:
     Raises:
         ShapeError: if an operand has not one axis, or no elements.
         ArgumentError: for another `mode`.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.convolve(tw.asarray([1, 2, 3]), tw.asarray([0, 1, 10])).tolist()
@@ -45,7 +46,7 @@ def correlate(x: Any, y: Any, /, mode: str = "valid") -> Any:
     Raises:
         ShapeError: if an operand has not one axis, or no elements.
         ArgumentError: for another `mode`.
-        DTypeError: for bools, ndarrays and lists.
+        DTypeError: for ndarrays and lists.
 
     >>> import tenferro_wgpu as tw
     >>> tw.correlate(tw.asarray([1, 2, 3]), tw.asarray([0, 1, 10])).tolist()
@@ -75,9 +76,11 @@ def _correlated(op: str, x: Value, y: Value, mode: str) -> Any:
     modes = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}
     if mode not in modes:
         raise ArgumentError(op, f"mode must be one of {', '.join(modes)}, got {mode!r}")
-    images, kernel = views.reshaped(x, (1, 1, n)), views.reshaped(y, (1, 1, m))
+    # Bools are counted: as in NumPy, their sum is whether any product is true.
+    a, b = (cast_to(v, int32) if v.dtype is bool_ else v for v in (x, y))
+    images, kernel = views.reshaped(a, (1, 1, n)), views.reshaped(b, (1, 1, m))
     out = convolution.conv(images, kernel, padding=[modes[mode]])
-    return views.reshaped(out, (out.shape[-1],))
+    return cast_to(views.reshaped(out, (out.shape[-1],)), x.dtype)
 
 
 def interp(

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dtypes import bool_
+from ..dtypes import bool_, int8
 from ..tensor import ShapeDtype
-from .calling import broadcast_shapes, elementwise, lift, promote
+from .calling import broadcast_shapes, cast_to, elementwise, lift, promote
 from .primitive import Primitive
 from .value import NO_PARAMS, Value
 
@@ -25,6 +25,19 @@ INTEGERS = "iu"
 Elsewhere = tuple[str, Callable[..., Any]]
 
 NOWHERE: Elsewhere = ("", lambda *operands: None)
+
+
+def in_int8(function: Callable[..., Any]) -> Elsewhere:
+    """How NumPy counts with bools where it has no logic for them: as int8 0 and 1."""
+    return "b", lambda *operands: function(*[cast_to(x, int8) for x in operands])
+
+
+def _may_be(others: str, x: Any, y: Any) -> bool:
+    """Whether operands can promote to one of `others`: two bools alone make bools."""
+    if others != "b":
+        return True
+    return not any(isinstance(v, Value) and v.dtype is not bool_ for v in (x, y))
+
 
 #: name -> primitive, for the tests that run every row.
 TABLE: dict[str, Primitive] = {}
@@ -158,7 +171,7 @@ def binary(
             dtype = x.dtype
             if y.interpreter is interpreter and y.dtype is dtype and dtype.kind in kinds:
                 return interpreter.bind(primitive, (x, y), NO_PARAMS)[0]
-        if others:
+        if others and _may_be(others, x, y):
             x, y = promote(name, (x, y))
             if x.dtype.kind in others:
                 broadcast_shapes(name, x.shape, y.shape)

@@ -16,7 +16,7 @@ from . import elementwise as arithmetic
 from .calling import cast_to, check_scalar, is_scalar, lift
 from .getitem import getitem, getitem_async
 from .reading import Reading, run, run_async
-from .scattering import REFUSED_KINDS, SCATTERS
+from .scattering import REFUSED_KINDS, SCATTERS, scatter_of
 from .selection import Selection, fitted, parse_key
 from .structural import broadcast_to
 from .value import Value, constant_like
@@ -198,7 +198,7 @@ class IndexedTensor:
             if name == "subtract":
                 name, new = "add", arithmetic.negative(new)
             if name in SCATTERS:
-                return selection.restored(selection.scattered(SCATTERS[name], new))
+                return selection.restored(selection.scattered(scatter_of(name, x.dtype), new))
             # One change by the product of what meets at an element, where something does.
             factors = yield from self._scattered(op, constant_like(x, 1), "multiply", new)
             flags = constant_like(x, False, dtype=bool_)

@@ -25,7 +25,7 @@ from .indexing import (
 )
 from .primitive import Primitive
 from .rearranging import integers
-from .scattering import REFUSED_KINDS, SCATTERS
+from .scattering import REFUSED_KINDS, SCATTERS, scatter_of
 from .value import Value, apply, constant_like
 
 __all__ = ["dynamic_slice", "dynamic_update_slice", "put_along_axis", "scatter", "slice"]
@@ -287,4 +287,5 @@ def scatter(
     places = ordered_axes("scatter", axes, value.ndim)
     sizes = new.shape[max(new.ndim - value.ndim, 0) :]
     starts, mode = start_indices("scatter", value, indices, places, sizes, mode)
-    return apply(SCATTERS[combine], value, starts, new, axes=places, mode=mode, caller="scatter")
+    primitive = scatter_of(combine, value.dtype)
+    return apply(primitive, value, starts, new, axes=places, mode=mode, caller="scatter")

@@ -65,11 +65,11 @@ def _joined(x: Array, y: Array) -> Array:
 UNARY = {
     "negative": Case(tw.negative, np.negative, FIELD),
     "positive": Case(tw.positive, np.positive, FIELD),
-    "abs": Case(tw.abs, np.abs, NUMBERS),
+    "abs": Case(tw.abs, np.abs, ALL),
     "abs, complex": Case(tw.abs, np.abs, COMPLEX, ulps=4),
     "sign": Case(tw.sign, np.sign, NUMBERS),
     "sign, complex": Case(tw.sign, np.sign, COMPLEX, ulps=8),
-    "square": Case(tw.square, np.square, NUMBERS),
+    "square": Case(tw.square, np.square, ALL),
     "square, complex": Case(tw.square, lambda x: x * x, COMPLEX, **_NORMWISE),
     "reciprocal": Case(tw.reciprocal, lambda x: 1 / x, FLOATS),
     "floor": Case(tw.floor, _of_floats(np.floor), ALL),
@@ -88,16 +88,16 @@ UNARY = {
 }
 
 BINARY = {
-    "add": Case(tw.add, np.add, FIELD),
+    "add": Case(tw.add, np.add, EVERY),
     "subtract": Case(tw.subtract, np.subtract, FIELD),
-    "multiply": Case(tw.multiply, np.multiply, NUMBERS),
+    "multiply": Case(tw.multiply, np.multiply, ALL),
     "multiply, complex": Case(tw.multiply, np.multiply, COMPLEX, **_NORMWISE),
     "divide": Case(tw.divide, np.divide, FLOATS),
     "divide, complex": Case(tw.divide, np.divide, COMPLEX, **_NORMWISE),
-    "pow, integers": Case(tw.pow, np.power, INTEGERS, ulps=4, domain=_exponents),
-    "floor_divide": Case(tw.floor_divide, floor_quotient, NUMBERS),
-    "remainder": Case(tw.remainder, np.remainder, NUMBERS),
-    "fmod": Case(tw.fmod, np.fmod, NUMBERS),
+    "pow, integers": Case(tw.pow, np.power, BITS, ulps=4, domain=_exponents),
+    "floor_divide": Case(tw.floor_divide, floor_quotient, ALL),
+    "remainder": Case(tw.remainder, np.remainder, ALL),
+    "fmod": Case(tw.fmod, np.fmod, ALL),
     "maximum": Case(tw.maximum, np.maximum, ALL, any_zero=True),
     "minimum": Case(tw.minimum, np.minimum, ALL, any_zero=True),
     "fmax": Case(tw.fmax, np.fmax, ALL, any_zero=True),
@@ -118,8 +118,8 @@ BINARY = {
     "bitwise_and": Case(tw.bitwise_and, np.bitwise_and, BITS),
     "bitwise_or": Case(tw.bitwise_or, np.bitwise_or, BITS),
     "bitwise_xor": Case(tw.bitwise_xor, np.bitwise_xor, BITS),
-    "bitwise_left_shift": Case(tw.bitwise_left_shift, np.left_shift, INTEGERS),
-    "bitwise_right_shift": Case(tw.bitwise_right_shift, np.right_shift, INTEGERS),
+    "bitwise_left_shift": Case(tw.bitwise_left_shift, np.left_shift, BITS),
+    "bitwise_right_shift": Case(tw.bitwise_right_shift, np.right_shift, BITS),
     **FUNCTIONS_OF_TWO,
 }
 

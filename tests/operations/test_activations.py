@@ -82,6 +82,18 @@ def test_values(rt, name, dtype):
         np.testing.assert_allclose(got.numpy(), want, rtol=tolerance, atol=2 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gelu_keeps_its_digits_far_below_zero(rt, dtype):
+    x = np.array([-1.0, -3.0, -5.0, -6.0], dtype)
+    wide = x.astype(np.float64)
+    exact = wide * 0.5 * np.vectorize(math.erfc)(-wide / math.sqrt(2))
+    inner = math.sqrt(8 / math.pi) * (wide + 0.044715 * wide**3)
+    rough = wide / (1 + np.exp(-inner))
+    tensor, tolerance = rt.constant_from(x), 100 * EPSILON[dtype]
+    np.testing.assert_allclose(tw.gelu(tensor).numpy(), exact, tolerance)
+    np.testing.assert_allclose(tw.gelu(tensor, approximate="tanh").numpy(), rough, tolerance)
+
+
 def test_dtypes(rt):
     whole = rt.constant_from(np.array([[1, 2, 3]], "i4"))
     for function in (tw.softmax, tw.log_softmax, tw.layer_norm, tw.rms_norm, tw.softplus, tw.silu):

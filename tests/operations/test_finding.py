@@ -215,6 +215,9 @@ def test_histogram(on):
         np.testing.assert_allclose(edges.numpy(), want_edges)
         same(tw.histogram(x, weights=w, **options)[0],
              np.histogram(host, weights=weights, **options)[0].astype(np.int32))  # fmt: skip
+        turned = (weights * (1 - 2j)).astype(np.complex64)
+        same(tw.histogram(x, weights=on(turned), **options)[0],
+             np.histogram(host, weights=turned, **options)[0])  # fmt: skip
         if want.sum():
             density = tw.histogram(x, density=True, **options)[0]
             want = np.histogram(host, density=True, **options)[0]

@@ -7,7 +7,7 @@ import pytest
 
 import tenferro_wgpu as tw
 from tenferro_wgpu.testing.products import PRODUCTS, small
-from tenferro_wgpu.testing.values import NUMBERS
+from tenferro_wgpu.testing.values import ALL
 
 #: One program of each kernel that these are made of.
 EVERY_DTYPE = ("kron", "dot", "correlate, same")
@@ -15,7 +15,8 @@ EVERY_DTYPE = ("kron", "dot", "correlate, same")
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(rt, name):
-    for dtype in (*NUMBERS, "complex64") if name in EVERY_DTYPE else ("float32", "complex64"):
+    every = (*ALL, "complex64") if name in EVERY_DTYPE else ("float32", "complex64")
+    for dtype in every:
         operands = [small(dtype, shape, n) for n, shape in enumerate([(3, 4), (4, 3), (5,)])]
         expected = PRODUCTS[name](np, *operands)
         got = PRODUCTS[name](tw, *(rt.constant_from(each) for each in operands))

@@ -92,6 +92,15 @@ def test_clip(rt, dtype):
     assert_close(got, np.clip(values, *np.array([1, 3], dtype)), 0)
 
 
+def test_a_missing_bound_is_no_bound_of_the_wider_dtype(rt):
+    x, wide = np.array([-100, 5, 100], np.int8), np.array([-1000, 1000, 7], np.int32)
+    narrow, bounds = rt.constant_from(x), rt.constant_from(wide)
+    assert_close(tw.clip(narrow, bounds).numpy(), np.maximum(x, wide), 0)
+    assert_close(tw.clip(narrow, None, bounds).numpy(), np.minimum(x, wide), 0)
+    assert tw.clip(narrow, 150.5).tolist() == [150.5] * 3
+    assert tw.clip(narrow > 0, bounds).tolist() == [0, 1000, 7]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_guards_keep_infinities_and_rounding(rt, dtype):
     """What compilers like to fold: x - x, x * 0, x / x and (x + a) - x are not constants."""

@@ -56,7 +56,6 @@ ROWS = {
     ),
     "logical_xor of shapes": (lambda: tw.logical_xor(V, value(3)), errors.ShapeError, "^logical"),
     "divmod of shapes": (lambda: divmod(V, value(3)), errors.ShapeError, "^divmod"),
-    "square of truths": (lambda: tw.square(TRUTH), errors.DTypeError, "^square"),
     "values that do not fit a slice": (
         lambda: V.at[:2].set(value(3)), errors.ShapeError, r"^at\[...\].set",
     ),
@@ -152,7 +151,9 @@ ROWS = {
     "shapes alone that do not broadcast": (
         lambda: tw.broadcast_shapes((3,), (4,)), errors.ShapeError, "broadcast",
     ),
-    "outer product of bools": (lambda: tw.outer(TRUTH, TRUTH), errors.DTypeError, "outer"),
+    "cross product of bools": (
+        lambda: tw.cross(TRUTH[:3], TRUTH[:3]), errors.DTypeError, "cross",
+    ),
     "inner product of other lengths": (lambda: tw.inner(V, value(3)), errors.ShapeError, "extents"),
     "cross product of four": (lambda: tw.cross(V, V), errors.ShapeError, "three elements"),
     "convolve matrices": (lambda: tw.convolve(M, V), errors.ShapeError, "one axis"),
@@ -233,7 +234,6 @@ ROWS = {
     "matmul of stacks that do not broadcast": (
         lambda: C @ value(3, 4, 2), errors.ShapeError, "matmul",
     ),
-    "matmul of bools": (lambda: TRUTH @ TRUTH, errors.DTypeError, "matmul"),
     "dot_general of unequal extents": (
         lambda: tw.dot_general(M, M, (((0,), (1,)), ((), ()))), errors.ShapeError, "contracting",
     ),
@@ -276,7 +276,7 @@ ROWS = {
     "text": (lambda: V + "text", TypeError, "unsupported operand"),
     "bits of floats": (lambda: V & V, errors.DTypeError, "bitwise_and"),
     "exclusive or of floats": (lambda: V ^ 1, errors.DTypeError, "bitwise_xor"),
-    "shift of bools": (lambda: TRUTH << TRUTH, errors.DTypeError, "bitwise_left_shift"),
+    "difference of bools": (lambda: TRUTH - TRUTH, errors.DTypeError, "logical"),
     "shift by a float": (lambda: WHOLE << 1.5, errors.DTypeError, "bitwise_left_shift"),
     "remainder of complex numbers": (lambda: COMPLEX % 2, errors.DTypeError, "remainder"),
     "rounding to a fraction of a place": (lambda: V.round(0.5), errors.DTypeError, "decimals"),

@@ -123,6 +123,8 @@ def test_scatter_add_accumulates(rt):
     np.add.at(expected, (slice(None), [2, 0, 2, -1]), updates.numpy())
     got = tw.scatter_add(x, [2, 0, 2, -1], updates, axis=1)
     np.testing.assert_array_equal(got.numpy(), expected)
+    truth = tw.scatter_add(x < 0, [2, 0, 2, -1], updates > 0, axis=1)
+    np.testing.assert_array_equal(truth.numpy(), [[True, False, True], [True, False, True]])
 
 
 def test_slices_are_gathered_and_scattered(rt):

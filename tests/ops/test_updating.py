@@ -99,7 +99,7 @@ def test_index_arrays_and_masks(rt, name, where):
         np.testing.assert_array_equal(got.numpy(), expected)
         values = (np.arange(expected.size).reshape(expected.shape) * 3 - 7).astype(dtype)
         for new in (values, values.reshape(-1)[:1].reshape(())) if values.size else (values,):
-            changes = ("set", "min", "max") if dtype == "bool" else CHANGES
+            changes = [one for one in CHANGES if dtype != "bool" or one != "subtract"]
             for change in changes:
                 want = host.copy()
                 if change == "set":
@@ -179,8 +179,6 @@ def test_masks_that_do_not_fit(rt):
         x[rt.constant_from(np.ones((2, 2), bool))]
     with pytest.raises(errors.AxisError):
         x[rt.constant_from(np.ones((2, 3, 1), bool))]
-    with pytest.raises(errors.DTypeError, match="bool"):
-        (x > 0).at[0].add(True)
     with pytest.raises(errors.ShapeError, match="broadcast"):
         x.at[x == 0].set(rt.constant_from([1.0, 2.0]))
 
@@ -296,7 +294,8 @@ def test_every_dtype(rt, dtype):
         new = rt.constant_from(values)
         for change in ("set", *CHANGES):
             kind = np.dtype(dtype).kind
-            if kind in ("c" if change in ("min", "max") else "" if change == "set" else "b"):
+            refused = "c" if change in ("min", "max") else "b" if change == "subtract" else ""
+            if kind in refused:
                 with pytest.raises(errors.DTypeError):
                     getattr(y.at[key], change)(new)
                 continue

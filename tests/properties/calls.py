@@ -147,8 +147,15 @@ def _where(source: Source) -> Call:
 @maker("clip")
 def _clip(source: Source) -> Call:
     dtype = source.choice(NUMBERS)
+    # Bounds may be wider than the tensor, and one of them may be missing.
+    wider = source.choice(("int16", "int32", "int64")) if dtype == "int8" else dtype
     shapes = broadcasting_shapes(source, 3)
-    operands = [random_operand(source, dtype, shape=shape) for shape in shapes]
+    operands: list[Any] = [
+        random_operand(source, one, shape=shape)
+        for one, shape in zip((dtype, wider, wider), shapes, strict=True)
+    ]
+    if source.chance(30):
+        operands[source.choice((1, 2))] = None
     return Call("clip", tw.clip, np.clip, operands, any_zero=True)
 
 

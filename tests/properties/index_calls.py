@@ -129,7 +129,7 @@ def _gather(source: Source) -> Call:
 
 @maker("scatter_add_slices")
 def _scatter_add_slices(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     operand = _indexable(source, dtype, "small")
     axes, sizes, starts = _windows(source, operand)
     updates = random_operand(source, dtype, shape=starts.shape[:-1] + sizes, kind="small")
@@ -142,7 +142,7 @@ def _scatter_add_slices(source: Source) -> Call:
 
 @maker("scatter_add")
 def _scatter_add(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     operand = _indexable(source, dtype, "small")
     axis = source.integer(-operand.ndim, operand.ndim - 1)
     place, size = axis % operand.ndim, operand.shape[axis]
@@ -167,7 +167,7 @@ def _scatter_add(source: Source) -> Call:
 
 @maker("matmul")
 def _matmul(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     rows, inner, columns = (source.choice((2, 3, 1, 0, 5, 17, 33)) for _ in range(3))
     stacks = []
     shared = tuple(source.choice((2, 1, 3)) for _ in range(source.integer(0, 2)))
@@ -182,7 +182,7 @@ def _matmul(source: Source) -> Call:
 
 @maker("vecdot")
 def _vecdot(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     shape = random_shape(source, 3) or (3,)
     operands = [random_operand(source, dtype, shape=shape, kind="small") for _ in range(2)]
     axis = source.integer(-len(shape), -1)
@@ -191,7 +191,7 @@ def _vecdot(source: Source) -> Call:
 
 @maker("tensordot")
 def _tensordot(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     left = random_shape(source, 3)
     count = source.integer(0, len(left))
     axes = source.permutation(len(left))[:count]

@@ -10,7 +10,7 @@ import tenferro_wgpu as tw
 from tenferro_wgpu.testing.products import convolved
 
 from .calls import Call, maker
-from .operands import FLOATS, NUMBERS, Operand, random_operand
+from .operands import ALL, FLOATS, NUMBERS, Operand, random_operand
 from .sources import Source
 
 
@@ -45,7 +45,7 @@ def _conv(source: Source) -> Call:
 
 @maker("convolve")
 def _convolve(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     operands = [_small(source, dtype, (source.choice((1, 2, 3, 8, 33)),)) for _ in range(2)]
     mode = source.choice(("full", "same", "valid"))
     reverse = source.chance(50)
@@ -56,7 +56,7 @@ def _convolve(source: Source) -> Call:
 
 @maker("kron")
 def _kron(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     shapes = [tuple(source.integer(0, 3) for _ in range(source.integer(0, 3))) for _ in range(2)]
     operands = [_small(source, dtype, shape) for shape in shapes]
     return Call("kron", tw.kron, np.kron, operands, any_zero=True)
@@ -64,7 +64,7 @@ def _kron(source: Source) -> Call:
 
 @maker("outer")
 def _outer(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     shapes = [tuple(source.integer(0, 4) for _ in range(source.integer(0, 2))) for _ in range(2)]
     operands = [_small(source, dtype, shape) for shape in shapes]
     return Call("outer", tw.outer, np.outer, operands, any_zero=True)
@@ -72,7 +72,7 @@ def _outer(source: Source) -> Call:
 
 @maker("dot")
 def _dot(source: Source) -> Call:
-    dtype = source.choice(NUMBERS)
+    dtype = source.choice(ALL)
     inner = source.choice((1, 3, 0, 8))
     left = (*(source.integer(1, 3) for _ in range(source.integer(0, 2))), inner)
     above: Any = tuple(source.integer(1, 3) for _ in range(source.integer(0, 1)))
