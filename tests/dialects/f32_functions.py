@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from functions import HALF, REFERENCES, SINGLE, Domains, Function
+from functions import HALF, REFERENCES, SINGLE, Domains, Function, near_zero
 
 Ranges = tuple[tuple[float, float], ...]
 
@@ -37,7 +37,7 @@ def plane(
 def exponents(
     random: np.random.Generator, count: int, dtype: Any
 ) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
-    """Yield operands of logaddexp whose result is at least 2^-7: nearer to 0 its terms cancel."""
+    """Yield operands of logaddexp whose result is at least 2^-7: NumPy finds the worst."""
     x, y = random.uniform(-100, 100, (2, count)).astype(dtype)
     near = (x + random.uniform(-20, 20, count)).astype(dtype)
     narrow = random.uniform(-2, 1, (2, count)).astype(dtype)
@@ -64,4 +64,5 @@ FUNCTIONS = (
     _pair("atan2", plane),
     _pair("hypot", plane),
     _pair("logaddexp", exponents),
+    near_zero(SINGLE + HALF),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from f64_domains import NEAREST_MULTIPLES, around, near_multiples_of_half_pi
-from functions import DOUBLE, REFERENCES, Domains, Function
+from functions import DOUBLE, REFERENCES, Domains, Function, near_zero
 
 Operands = tuple[np.ndarray, ...]
 
@@ -71,7 +71,7 @@ def _planes(random: np.random.Generator, count: int, dtype: Any) -> Iterator[tup
 def _exponents(
     random: np.random.Generator, count: int, dtype: Any
 ) -> Iterator[tuple[str, Operands]]:
-    """Sums of exponentials whose logarithm stays 2^-9 away from zero."""
+    """Sums of exponentials whose logarithm stays 2^-9 away from zero: NumPy finds the worst."""
     for name, low, high in (("[-50, 50]", -50, 50), ("[-2, 2]", -2, 2), ("[-750, 710]", -750, 710)):
         a, b = random.uniform(low, high, (2, count))
         far = np.abs(np.logaddexp(a, b)) > 2.0**-9
@@ -104,4 +104,5 @@ FUNCTIONS: tuple[Function, ...] = (
     _row("atan2", domains=_planes, operands=2),
     _row("hypot", domains=_planes, operands=2),
     _row("logaddexp", domains=_exponents, operands=2),
+    near_zero(DOUBLE),
 )

@@ -79,6 +79,24 @@ def _exact_logaddexp(x: mpmath.mpf, y: mpmath.mpf) -> mpmath.mpf:
     return max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y)))
 
 
+def powers_near_one(
+    random: np.random.Generator, count: int, dtype: Any
+) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+    """Yield pairs whose powers add up to nearly one, where logaddexp is nearly zero."""
+    least = np.log(float(np.finfo(dtype).smallest_subnormal)) + 1
+    uniform = random.uniform(-3, -0.7, count // 2)
+    smaller = np.append(uniform, -(2.0 ** random.uniform(-0.5, np.log2(-least), count // 2)))
+    smaller = smaller.astype(dtype)
+    with mpmath.workprec(300):
+        larger = [float(mpmath.log1p(-mpmath.exp(float(each)))) for each in smaller]
+    nearest = np.array(larger).astype(dtype)
+    beside = nearest * (1 + random.choice([-1, 1], nearest.size) * 2.0 ** random.uniform(-53, 0))
+    towards = random.choice([-1, 1, 0], nearest.size).astype(dtype)
+    neighbours = np.where(towards == 0, nearest, np.nextafter(nearest, towards))
+    yield "next to zero", (neighbours, smaller)
+    yield "about zero", (smaller, beside.astype(dtype))
+
+
 #: name -> (mpmath's function, NumPy's function): the first fields of a row after its name.
 REFERENCES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "cbrt": (_exact_cbrt, np.cbrt),
@@ -99,3 +117,9 @@ REFERENCES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "hypot": (mpmath.hypot, np.hypot),
     "logaddexp": (_exact_logaddexp, np.logaddexp),
 }
+
+
+def near_zero(dialects: tuple[str, ...]) -> Function:
+    """The row of logaddexp next to its zeros, where only mpmath has digits enough."""
+    exact = REFERENCES["logaddexp"][0]
+    return Function("logaddexp", exact, None, (), 2, dialects, powers_near_one, all_bits=False)

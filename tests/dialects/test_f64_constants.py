@@ -125,3 +125,22 @@ def test_right_angles() -> None:
     for angle in (mpmath.pi, mpmath.pi / 2):
         wanted = truncated(angle, 62)
         assert holds_pair(constants, wanted)
+
+
+@pytest.mark.parametrize(("name", "count"), [("f64s", 8), ("f32", 4)])
+def test_constants_of_logaddexp(name: str, count: int) -> None:
+    """log2(e) and log(2), whose last words are whole ones without leading zeros in the text."""
+    constants = words(f"tf_excess_{name}")
+    logarithm = mpmath.log(2)
+    for value, whole in ((1 / logarithm, 1), (logarithm, 0)):
+        wanted = truncated(value, 32 * (count - 1))
+        assert wanted >> 32 * (count - 1) == whole
+        digits = [wanted >> 32 * place & 0xFFFFFFFF for place in range(count - 1)]
+        assert digits in [constants[i : i + count - 1] for i in range(len(constants))]
+
+
+def test_terms_of_logaddexp() -> None:
+    """What its series leave out is below the digits: 2^-170 of float64, 2^-88 of float32."""
+    for terms, digits in ((40, 170), (24, 88)):
+        left_out = mpmath.log(2) ** terms / mpmath.factorial(terms + 1)
+        assert left_out < mpmath.mpf(2) ** -digits

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from binary64_patterns import SPECIAL_BITS, binary_bits, unary_bits
@@ -172,6 +173,20 @@ def test_cube_roots_of_cubes_are_exact(f64: str) -> None:
     roots = np.concatenate([np.arange(1.0, 5000), 2.0 ** np.arange(-357, 342), [1e5, 208063.0]])
     roots = np.concatenate([roots, -roots])
     assert_same_values(apply(f64, "cbrt", roots**3), roots, roots**3)
+
+
+def test_logaddexp_of_powers_that_are_one_to_80_bits(f64: str) -> None:
+    """Pairs found by a search: the closer the sum of powers is to one, the more digits it takes."""
+    larger = [-0.20172889564191165, -0.0003708122822376818, -8.75651070671047e-27]
+    smaller = [-1.7000000001142361, -7.900000001614685, -60.00000000639365]
+    larger += [-1.8939168809923462e-131, -9.85967604833309e-305]
+    smaller += [-301.0000000738508, -700.0000000502478]
+    got = apply(f64, "logaddexp", np.array(larger), np.array(smaller))
+    with mpmath.workprec(2600):
+        powers = [mpmath.exp(x) + mpmath.expm1(y) for x, y in zip(smaller, larger, strict=True)]
+        exact = np.array([float(mpmath.log1p(power)) for power in powers])
+    assert np.all(np.abs(exact / np.array(larger)) < 2.0**-73)
+    np.testing.assert_array_max_ulp(got, exact, 1)
 
 
 def test_hypotenuses_of_triples_are_exact_at_every_scale(f64: str) -> None:

@@ -20,8 +20,7 @@ from measure_ulp import measure
 
 COUNT = int(os.environ.get("TENFERRO_FUZZ_COUNT", "50000")) // 25
 #: rsqrt is two rounded steps; functions with a quotient or a root of 55 bits inside add a quarter
-#: of a place for each; everything else is one rounding of 60 bits or more. logaddexp is measured
-#: where its result is 2^-9 or more.
+#: of a place for each; everything else is one rounding of 60 bits or more.
 BOUNDS = {
     "sqrt": 0.5,
     "hypot": 0.5,

@@ -50,8 +50,9 @@ def test_sums_of_integer_powers_are_whole() -> None:
         (tw.lgamma, np.float32, 7.25),
         (lambda x: tw.polygamma(1, x), np.float32, 7.25),
         (tw.erf, np.float64, 0.5),
+        (lambda x: tw.logaddexp(x, -0.5), np.float32, -0.9375),
     ],
-    ids=["digamma", "lgamma", "polygamma", "erf"],
+    ids=["digamma", "lgamma", "polygamma", "erf", "logaddexp"],
 )
 def test_rows_less_their_sums_of_special_functions(function, dtype, number) -> None:
     """A program whose elements and rows would be one kernel, walking each row twice."""

@@ -27,7 +27,9 @@ TRANSCENDENTAL = frozenset(
 )
 #: Functions that loop, by the kind of their operands: the loops of kernels leave them out, since
 #: all iterations of an invocation count (`launch.LONGEST_LOOP`).
-LOOPING_FLOATS = frozenset({"fmod", "remainder", "floor_divide", "lgamma", "digamma", "polygamma"})
+LOOPING_FLOATS = frozenset(
+    {"fmod", "remainder", "floor_divide", "logaddexp", "lgamma", "digamma", "polygamma"}
+)
 #: Polynomials of two-word floats are loops as well (shaders/special.wgsl.j2).
 LOOPING_WIDE_FLOATS = LOOPING_FLOATS | {"erf", "erfc"}
 LOOPING_INTEGERS = frozenset({"pow"})
