@@ -1,17 +1,19 @@
-"""The distinct elements of a tensor: one stable sort, and a choice of each run's first element.
+"""The distinct elements or slices of a tensor: stable sorts, and the first of each run.
 
 How many there are is read from the device (see `reading`).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..dtypes import bool_, int64
-from ..errors import UnsupportedOperationError
-from . import choice, joining, views
+from . import choice, indexing, joining, structural, truth, views
 from . import elementwise as arithmetic
-from .calling import cast_to, lift
+from .calling import cast_to, lift, normalize_axis
 from .compaction import NONZERO, compressed, counts_of, total_of
 from .floats import isnan
 from .ordering import sorted_rows
@@ -53,31 +55,27 @@ class UniqueInverse(NamedTuple):
 
 
 class _Runs:
-    """The sorted elements of a tensor and their runs of equal ones."""
+    """The sorted rows of a matrix and their runs of equal ones."""
 
-    def __init__(self, x: Value, before: Value, ordered: Value, order: Value, count: int) -> None:
-        self._x = x
+    def __init__(self, before: Value, ordered: Value, order: Value, count: int) -> None:
         self._before = before
         self._ordered = ordered
         self._order = order
         self._count = count
 
-    def _column(self, rows: Value) -> Any:
-        return views.reshaped(rows, (rows.size, 1))
-
     def values(self) -> Any:
-        """The first element of each run."""
-        found = compressed(self._column(self._ordered), self._before, self._count)
-        return views.reshaped(found, (self._count,))
+        """The first row of each run."""
+        return compressed(self._ordered, self._before, self._count)
 
     def indices(self) -> Any:
-        """Where each run's first element stands in the flattened tensor: its first one there."""
-        found = compressed(self._column(self._order), self._before, self._count)
+        """Where each run's first row stands in the matrix: its first one there."""
+        column = views.reshaped(self._order, (self._order.size, 1))
+        found = compressed(column, self._before, self._count)
         return views.reshaped(found, (self._count,))
 
     def counts(self) -> Any:
         """The length of each run."""
-        size = self._x.size
+        size = self._order.size
         starts = views.reshaped(
             apply(NONZERO, self._before, shape=(size,), count=self._count), (self._count,)
         )
@@ -88,32 +86,93 @@ class _Runs:
         return arithmetic.subtract(ends, starts)
 
     def inverse(self) -> Any:
-        """The run of each element, in the shape of the tensor."""
-        size = self._x.size
+        """The run of each row of the matrix."""
+        size = self._order.size
         if not size:
-            return constant_like(self._x, 0, dtype=int64)
+            return constant_like(self._order, 0, shape=(0,), dtype=int64)
         runs = arithmetic.subtract(views.part(self._before, 0, 1, size + 1), 1)
         rows = views.reshaped(cast_to(runs, int64), (1, size))
-        return views.reshaped(unpermuted_rows(rows, self._order), self._x.shape)
+        return views.reshaped(unpermuted_rows(rows, self._order), (size,))
 
 
-def _runs(op: str, x: Any, equal_nan: bool) -> Reading[_Runs]:
-    value = lift(op, x)
-    size = value.size
-    ordered, order = sorted_rows(views.reshaped(value, (1, size)))
-    flags = constant_like(value, True, shape=(min(size, 1),), dtype=bool_)
+class _Elements(_Runs):
+    """The distinct elements of a tensor: runs of a matrix with one column."""
+
+    shape: tuple[int, ...]
+
+    def values(self) -> Any:
+        """The first element of each run."""
+        found = super().values()
+        return views.reshaped(found, (found.size,))
+
+    def inverse(self) -> Any:
+        """The run of each element, in the shape of the tensor."""
+        return views.reshaped(super().inverse(), self.shape)
+
+
+class _Slices(_Runs):
+    """The distinct slices of a tensor along an axis: runs of a matrix with a row for each."""
+
+    place: int
+    rest: tuple[int, ...]
+
+    def values(self) -> Any:
+        """The first slice of each run."""
+        found = super().values()
+        return structural.moveaxis(
+            views.reshaped(found, (found.shape[0], *self.rest)), 0, self.place
+        )
+
+
+def _before(ordered: Value, equal_nan: bool) -> Any:
+    """How many runs begin before each row of a sorted matrix, and in all."""
+    size, columns = ordered.shape
+    flags = constant_like(ordered, True, shape=(min(size, 1),), dtype=bool_)
     if size > 1:
-        line = views.reshaped(ordered, (size,))
-        left = views.part(line, 0, 0, size - 1)
-        right = views.part(line, 0, 1, size)
+        left = views.part(ordered, 0, 0, size - 1)
+        right = views.part(ordered, 0, 1, size)
         differs = choice.not_equal(left, right)
-        if equal_nan and value.dtype.kind in "fc":
+        if equal_nan and ordered.dtype.kind in "fc":
             both = choice.logical_and(isnan(left), isnan(right))
             differs = choice.logical_and(differs, choice.logical_not(both))
+        if columns == 1:
+            differs = views.reshaped(differs, (size - 1,))
+        else:
+            differs = truth.any(differs, axis=1)
         flags = joining.concatenate([flags, differs])
-    before = counts_of(flags)
+    return counts_of(flags)
+
+
+def _elements(value: Value, equal_nan: bool) -> Reading[_Elements]:
+    size = value.size
+    ordered, order = sorted_rows(views.reshaped(value, (1, size)))
+    column = views.reshaped(ordered, (size, 1))
+    before = _before(column, equal_nan)
     count = yield total_of(before)
-    return _Runs(value, before, ordered, order, count)
+    found = _Elements(before, column, order, count)
+    found.shape = value.shape
+    return found
+
+
+def _slices(value: Value, place: int) -> Reading[_Slices]:
+    """As NumPy's, slices with a NaN are all distinct."""
+    moved = structural.moveaxis(value, place, 0)
+    size, rest = moved.shape[0], moved.shape[1:]
+    columns = math.prod(rest)
+    matrix = views.reshaped(moved, (size, columns))
+    order: Any = value.interpreter.array(np.arange(size))
+    # By the last column first: every sort is stable.
+    for column in reversed(range(columns if size else 0)):
+        line = views.reshaped(views.part(matrix, 1, column, column + 1), (size,))
+        keys = views.reshaped(indexing.take(line, order, mode="clip"), (1, size))
+        _, moves = sorted_rows(keys)
+        order = indexing.take(order, views.reshaped(moves, (size,)), mode="clip")
+    ordered = indexing.take(matrix, order, axis=0, mode="clip")
+    before = _before(ordered, False)
+    count = yield total_of(before)
+    found = _Slices(before, ordered, views.reshaped(order, (1, size)), count)
+    found.place, found.rest = place, rest
+    return found
 
 
 _ASYNC = "unique_async"
@@ -133,7 +192,7 @@ def unique_values(x: Any, /) -> Any:
     >>> tw.unique_values(tw.asarray([3.0, 1.0, 3.0])).tolist()
     [1.0, 3.0]
     """
-    return run(_runs("unique_values", x, False), "unique_values", _ASYNC).values()
+    return run(_elements(lift("unique_values", x), False), "unique_values", _ASYNC).values()
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
@@ -148,7 +207,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     >>> values.tolist(), counts.tolist()
     ([1.0, 3.0], [1, 2])
     """
-    runs = run(_runs("unique_counts", x, False), "unique_counts", _ASYNC)
+    runs = run(_elements(lift("unique_counts", x), False), "unique_counts", _ASYNC)
     return UniqueCounts(runs.values(), runs.counts())
 
 
@@ -166,7 +225,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     >>> inverse.tolist()
     [1, 0, 1]
     """
-    runs = run(_runs("unique_inverse", x, False), "unique_inverse", _ASYNC)
+    runs = run(_elements(lift("unique_inverse", x), False), "unique_inverse", _ASYNC)
     return UniqueInverse(runs.values(), runs.inverse())
 
 
@@ -182,18 +241,20 @@ def unique_all(x: Any, /) -> UniqueAll:
     >>> found.indices.tolist(), found.counts.tolist()
     ([1, 0], [1, 2])
     """
-    runs = run(_runs("unique_all", x, False), "unique_all", _ASYNC)
+    runs = run(_elements(lift("unique_all", x), False), "unique_all", _ASYNC)
     return UniqueAll(runs.values(), runs.indices(), runs.inverse(), runs.counts())
 
 
 def _unique(
     op: str, x: Any, index: bool, inverse: bool, counts: bool, axis: Any, equal_nan: bool
 ) -> Reading[Any]:
-    if axis is not None:
-        raise UnsupportedOperationError(
-            op, hint="axis=None alone: the elements of the flattened tensor"
-        )
-    runs = yield from _runs(op, x, equal_nan)
+    value = lift(op, x)
+    place = None if axis is None else normalize_axis(op, axis, value.ndim)
+    runs: _Runs
+    if place is None or value.ndim == 1:
+        runs = yield from _elements(value, equal_nan)
+    else:
+        runs = yield from _slices(value, place)
     found = [runs.values()]
     if index:
         found.append(runs.indices())
@@ -210,7 +271,7 @@ def unique(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: None = None,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
@@ -221,8 +282,12 @@ def unique(
     tensor, which of them each element is, and how often each occurs.  With `equal_nan` all NaN
     count as one.  The result is sorted whatever `sorted` says.
 
+    With an `axis` the distinct slices along it, ordered by their first elements, then the second
+    ones and so on; slices with a NaN are all distinct.  Time grows with the length of a slice: its
+    places are sorted one after another.
+
     Raises:
-        UnsupportedOperationError: for an axis.
+        AxisError: if the axis does not exist.
         DTypeError: for ndarrays and lists.
         SyncUnavailableError: where nothing can wait; `unique_async` can.
 
@@ -242,12 +307,14 @@ async def unique_async(
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
 ) -> Any:
     """Like `unique`, without blocking: for browsers that cannot wait.
 
     Raises:
+        AxisError: if the axis does not exist.
         DTypeError: for ndarrays and lists.
 
     >>> import asyncio, tenferro_wgpu as tw
@@ -255,4 +322,4 @@ async def unique_async(
     [1.0, 3.0]
     """
     options = (return_index, return_inverse, return_counts)
-    return await run_async(_unique("unique_async", x, *options, None, equal_nan))
+    return await run_async(_unique("unique_async", x, *options, axis, equal_nan))

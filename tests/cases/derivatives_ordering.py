@@ -83,6 +83,7 @@ case("nanmedian", lambda x: tw.nanmedian(x, axis=1, keepdims=True) * x, X)
 case("quantile", lambda x: tw.quantile(x, [0.1, 0.5, 0.77], axis=1), X)
 case("quantile, midpoint", lambda x: tw.quantile(x, 0.4, axis=0, method="midpoint") ** 2, X)
 case("unique", lambda x: tw.unique(x) ** 2, X)
+case("unique, slices", lambda x: tw.unique(x, axis=1) ** 2, X)
 case("dynamic_slice", lambda x: tw.dynamic_slice(x, tw.asarray([1, 9]), (2, 2)) ** 2, X)
 case("dynamic_slice, host", lambda x: tw.dynamic_slice(x, [1, 9], (2, 2)) ** 2, X)
 case(

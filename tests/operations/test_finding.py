@@ -62,8 +62,23 @@ def test_unique(on, dtype):
         same(tw.unique_inverse(x).inverse_indices, inverse.reshape(shape))
         same(tw.unique_counts(x).counts, counts)
         same(tw.unique_values(x), values)
-    with pytest.raises(errors.UnsupportedOperationError, match="axis"):
-        tw.unique(x, axis=0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_unique_slices(on, dtype):
+    few = np.random.default_rng(3).integers(0, 2, 40)
+    for shape, axis in (((20, 2), 0), ((2, 5, 2), 1), ((2, 0), 0), ((0, 2), -2), ((40,), -1)):
+        host = few[: int(np.prod(shape))].reshape(shape).astype(dtype)
+        found = tw.unique(on(host), True, True, True, axis)
+        for got, want in zip(found, np.unique(host, True, True, True, axis), strict=True):
+            same(got, want)
+    with pytest.raises(errors.AxisError, match="unique: axis 1"):
+        tw.unique(on(host), axis=1)
+
+
+def test_slices_with_nan_are_distinct(rt):
+    host = np.array([[np.nan, 1], [0, 1], [np.nan, 1], [-0.0, 1]], np.float32)
+    same(tw.unique(rt.constant_from(host), axis=0), np.unique(host, axis=0))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "bool"])
