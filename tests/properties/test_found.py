@@ -48,15 +48,6 @@ ERRORS = {
         lambda rt: rt.constant_from(X)[rt.constant_from(LARGEST)].numpy(), IndexError,
     ),
     "an entry of nothing": (lambda rt: tw.scatter_add(rt.zeros((0, 2)), [0], 1.0), IndexError),
-    "bools added at indices": (
-        lambda rt: tw.scatter_add(rt.constant_from(X) > 0, [0], True), TypeError,
-    ),
-    "bools added at slices": (
-        lambda rt: tw.scatter_add_slices(
-            rt.constant_from(X) > 0, [[0]], rt.constant_from(X[None] > 0), axes=(0,)
-        ),
-        TypeError,
-    ),
     "reading more than memory": (lambda rt: tw.zeros((2**50,)).numpy(), MemoryError),
 }  # fmt: skip
 
@@ -108,6 +99,23 @@ VALUES = {
     "weights that no place counts": (
         lambda rt: tw.bincount(rt.constant_from(WHOLE), rt.constant_from(X[0]), length=0),
         X[0, :0],
+    ),
+    "bools added at indices": (
+        lambda rt: tw.scatter_add(rt.constant_from(X) > 0, [0, 0], True),
+        np.array([[True] * 3, [True, True, False]]),
+    ),
+    "bools added at slices": (
+        lambda rt: tw.scatter_add_slices(
+            rt.constant_from(X) > 0, [[0]], rt.constant_from(X[None] < 0), axes=(0,)
+        ),
+        np.ones((2, 3), bool),
+    ),
+    "bools multiplied at slices": (
+        lambda rt: tw.scatter(
+            rt.constant_from(X) > 0, [[0, 1]], rt.constant_from(X[None] > 9)[:, :1, :2],
+            axes=(0, 1), combine="mul",
+        ),
+        np.array([[True, False, False], [True, True, False]]),
     ),
     "a range as an index": (lambda rt: rt.constant_from(X)[:, range(2, 0, -1)], X[:, [2, 1]]),
     "a list of tensors as an index": (
