@@ -30,37 +30,14 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
 
 from cases.operations import assert_close
-from properties import (
-    composite_calls,
-    creation_calls,
-    elementwise_calls,
-    index_calls,
-    ordering_calls,
-    product_calls,
-    reduction_calls,
-    sampled_calls,
-    structural_calls,
-    wrong_calls,
-)
-from properties.calls import CALLS, Call
+from properties import wrong_calls
+from properties.calls import Call
+from properties.makers import CALLS
 from properties.operands import ALL
 from properties.sources import SeededSource, Source
 
 import tenferro_wgpu as tw
 from tenferro_wgpu.errors import TenferroError, UnsupportedOperationError
-
-#: Imported for the makers they register.
-MAKERS = (
-    composite_calls,
-    creation_calls,
-    elementwise_calls,
-    index_calls,
-    ordering_calls,
-    product_calls,
-    reduction_calls,
-    sampled_calls,
-    structural_calls,
-)
 
 ALLOWED = (TenferroError, TypeError, ValueError, IndexError, OverflowError, MemoryError)
 #: What every backend has; others may be missing on an adapter.

@@ -8,32 +8,9 @@ import numpy as np
 import pytest
 from cases.operations import assert_close
 from hypothesis import HealthCheck, Phase, given, settings, strategies
-from properties import (
-    composite_calls,
-    creation_calls,
-    elementwise_calls,
-    index_calls,
-    ordering_calls,
-    product_calls,
-    reduction_calls,
-    sampled_calls,
-    structural_calls,
-)
-from properties.calls import CALLS, Call
+from properties.calls import Call
+from properties.makers import CALLS
 from properties.sources import DrawnSource
-
-#: Imported for the makers they register.
-MAKERS = (
-    composite_calls,
-    creation_calls,
-    elementwise_calls,
-    index_calls,
-    ordering_calls,
-    product_calls,
-    reduction_calls,
-    sampled_calls,
-    structural_calls,
-)
 
 #: Software GPUs build a pipeline for most examples of a new dtype, which takes a while.
 EXAMPLES = {"numpy": 100, "lavapipe": 40, "swiftshader": 16}

@@ -10,8 +10,8 @@ import warnings
 from cases.coverage_calls import NO_TENSORS
 from conftest import make_runtime, shared_runtime
 from properties import wrong_calls
-from properties.calls import CALLS as MAKERS
 from properties.fuzz import Finding, check_call
+from properties.makers import CALLS as MAKERS
 from properties.sources import SeededSource
 
 import tenferro_wgpu as tw
