@@ -1,9 +1,10 @@
 """Scatter at indices that live on the device: add, multiply, take the extremum, or replace.
 
-Entries are sorted by the row of the target that they belong to, and each row's updates are taken
-in their own order (many of them block by block), so that collisions are exact and deterministic
-for every dtype, with or without atomics; where entries replace, the last one stays. The
-kernel that finds the rows reports bad indices to the queue, as gather's does.
+Where the order of the entries does not matter, atomics combine them (scatter_atomics.py). Else
+they are sorted by the row of the target that they belong to, and each row's updates are taken in
+their own order (many of them block by block), so that collisions are exact and deterministic for
+every dtype; where entries replace, the last one stays. The kernel that finds the rows reports bad
+indices to the queue, as gather's does.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
+from tenferro_wgpu.backends.webgpu.kernels.scatter_atomics import (
+    atomic_form,
+    combine_by_atomics,
+    last_entries,
+)
 from tenferro_wgpu.backends.webgpu.kernels.sorting import sort_pairs
 from tenferro_wgpu.backends.webgpu.kernels.strides import words
 from tenferro_wgpu.backends.webgpu.memory import Buffer
@@ -68,23 +74,33 @@ def launch_scatter(
     caller = params.get("caller", name)
     keys = _target_rows(launcher, name, x.shape, indices, axes, slice_sizes, mode, entries, caller)
     row_count = prod(x.shape[axis] for axis in axes)
-    keys = sort_pairs(launcher, keys, entries, row_count, name)
-    bounds = _row_bounds(launcher, name, keys, row_count, entries)
-    result = launcher.empty(outputs[0], name)
     target = launcher.contiguous(x, name)
     combine = COMBINATIONS[name][0]
     T = launcher.dialect(x.dtype) if combine else launcher.bits_dialect(x.dtype)
     segments = target_segments(x.shape, axes, slice_sizes)
     columns = prod(slice_sizes[axis] for axis in inner_axes)
+    form = atomic_form(name, T)
+    if form is not None:
+        counts = (entries, columns, row_count)
+        return (combine_by_atomics(launcher, name, form, x, rows.handle, keys, counts, segments),)
+    result = launcher.empty(outputs[0], name)
     width = 4 if T.words == 1 and are_quads(segments) else 1
     if width == 4:
         kind, extent, window_extent = segments[-1]
         segments = (*segments[:-1], (kind, extent // 4, window_extent // 4))
         columns //= 4
     length = block_length(entries) if combine else 0
-    sums: tuple[Buffer, ...] = ()
+    found: tuple[Buffer, ...]
+    if combine:
+        keys = sort_pairs(launcher, keys, entries, row_count, name)
+        found = (keys, _row_bounds(launcher, name, keys, row_count, entries))
+    else:
+        found = (last_entries(launcher, name, keys, entries, row_count),)
     if length:
-        sums = (_block_sums(launcher, name, rows, keys, entries // length, columns, length, width),)
+        blocks = entries // length
+        found = (
+            *found, _block_sums(launcher, name, rows, keys, blocks, columns, length, width)
+        )  # fmt: skip
     block = [0, result.size // width, columns, length]
     for _, extent, extent_of_window in segments:
         block += [extent, extent_of_window]
@@ -99,11 +115,11 @@ def launch_scatter(
             "blocked": length > 0,
             "width": width,
         },
-        bindings=accesses(4 + len(sums), 1),
+        bindings=accesses(2 + len(found), 1),
         params_words=len(block),
     )
     groups = launcher.groups(workgroup_count(result.size // width, WORKGROUP))
-    buffers = (target.handle, rows.handle, keys, bounds, *sums, result.handle)
+    buffers = (target.handle, rows.handle, *found, result.handle)
     launcher.queue.dispatch(pipeline, buffers, words(block), groups, name, (result.handle,))
     return (result,)
 
@@ -211,8 +227,8 @@ def _target_rows(
     index_dialect = launcher.stored(indices.dtype)
     pipeline = launcher.pipeline(
         "indexing/scatter_keys",
-        (index_dialect.name, mode, len(axes)),
-        {"I": index_dialect, "mode": mode, "indexed": len(axes)},
+        (index_dialect.name, mode, len(axes), window == 1),
+        {"I": index_dialect, "mode": mode, "indexed": len(axes), "single": window == 1},
         bindings=accesses(1, 2 if mode == "raise" else 1),
         params_words=len(block),
     )
