@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reverse_mode import vjp
 
 import tenferro_wgpu as tw
 
@@ -146,3 +147,54 @@ def test_integers_and_comparisons_carry_no_derivative(rt):
     assert not (x > 1).requires_grad
     assert not tw.argmax(x).requires_grad
     assert not x.astype(tw.int32).requires_grad
+
+
+#: name: (function of one tensor to a number, point, its matrix of second derivatives)
+SECOND = {
+    "prod, two zeros": (tw.prod, [0, 0, 3], [[0, 3, 0], [3, 0, 0], [0, 0, 0]]),
+    "running products, two zeros": (
+        lambda x: tw.sum(tw.cumprod(x)), [2, 0, 0], [[0, 1, 0], [1, 0, 2], [0, 2, 0]],
+    ),
+    "square of 0": (lambda x: tw.sum(x**2), [0, -1], [[2, 0], [0, 2]]),
+    "cube of 0": (lambda x: tw.sum(x**3), [0, -1], [[0, 0], [0, -6]]),
+    "norm of nothing but zeros": (tw.norm, [0, 0], [[0, 0], [0, 0]]),
+    "deviation of equal numbers": (tw.std, [2, 2], [[0, 0], [0, 0]]),
+    "max, tie": (lambda x: tw.max(x) * tw.sum(x), [1, 1, 0],
+                 [[1, 1, 0.5], [1, 1, 0.5], [0.5, 0.5, 0]]),
+    "sort, tie": (
+        lambda x: tw.sum(tw.sort(x) ** 2 * tw.asarray([1.0, 2.0, 3.0])), [2, 1, 2],
+        [[4, 0, 0], [0, 2, 0], [0, 0, 6]],
+    ),
+    "logarithm of a sum of zeros": (tw.logsumexp, [-INF, -INF], [[0, 0], [0, 0]]),
+    "softmax of minus infinities": (
+        lambda x: tw.sum(tw.softmax(x) * tw.asarray([1.0, 2.0])), [-INF, -INF], [[0, 0], [0, 0]],
+    ),
+    "masked softmax, NaN behind the mask": (
+        lambda x: tw.sum(tw.masked_softmax(x, tw.asarray([False, True, True])) ** 2), [NAN, 0, 0],
+        [[0, 0, 0], [0, 0.25, -0.25], [0, -0.25, 0.25]],
+    ),
+    "the branch not taken": (
+        lambda x: tw.sum(tw.where(x > 0, x * x, 0.0)), [NAN, 3], [[0, 0], [0, 2]],
+    ),
+    "softplus far out": (lambda x: tw.sum(tw.softplus(x)), [0, 800, -800],
+                         [[0.25, 0, 0], [0, 0, 0], [0, 0, 0]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives(rt, name):
+    function, point, expected = SECOND[name]
+    x, one = (rt.constant_from(np.array(each, np.float32)) for each in (point, 1.0))
+
+    def gradient(x):
+        return vjp(function, (x,), one)[0]
+
+    def slope(direction):
+        return lambda x: tw.jvp(function, (x,), (direction,))[1]
+
+    for place, row in enumerate(expected):
+        direction = rt.constant_from(np.eye(len(point), dtype=np.float32)[place])
+        _, forward = tw.jvp(gradient, (x,), (direction,))
+        (reverse,) = vjp(slope(direction), (x,), one)
+        np.testing.assert_allclose(forward.numpy(), row, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(reverse.numpy(), row, rtol=1e-5, atol=1e-6)
