@@ -50,9 +50,11 @@ def _of_sizes(
 
 
 def _near(random: np.random.Generator, count: int, part: Any) -> np.ndarray:
-    """Numbers next to `_CENTERS`, at distances of all sizes."""
+    """Numbers next to `_CENTERS` or there, but for 0: cuts lie there, and mpmath has one side."""
+    centers = random.choice(_CENTERS, count)
     distance = _of_sizes(random, count, -np.finfo(part).nmant - 4, -1)
-    return (random.choice(_CENTERS, count) + distance * random.choice([0, 1], count)).astype(part)
+    there = (centers != 0) & (random.random(count) < 0.3)
+    return np.where(there, centers, centers + distance).astype(part)
 
 
 def planes(random: np.random.Generator, count: int, dtype: Any) -> Iterator[tuple[str, Operands]]:
@@ -181,3 +183,33 @@ def powers(random: np.random.Generator, count: int, dtype: Any) -> Iterator[tupl
         log = np.log(base.astype(np.clongdouble))
         away = np.conj(log) * 1j / np.abs(log) * 2.0**bits
         yield f"cancelling, 2^{bits}", (base, away.astype(dtype))
+
+
+def pairs(random: np.random.Generator, count: int, dtype: Any) -> Iterator[tuple[str, Operands]]:
+    """Factors, dividends and divisors of sizes whose results are in range; cancelling ones."""
+    limits = np.finfo(dtype)
+    part = limits.dtype
+    lowest, highest = limits.minexp - limits.nmant, limits.maxexp
+
+    def sized(low: float, high: float) -> np.ndarray:
+        parts = _of_sizes(random, 2 * count, low, high, part)
+        return joined(parts[:count], parts[count:], dtype)
+
+    whole = sized(-3, 3)
+    for name, first, second in (
+        ("both large", (highest - 60, highest), (highest - 60, highest)),
+        ("both small", (lowest, limits.minexp + 60), (lowest, limits.minexp + 60)),
+        ("large, any", (highest - 60, highest), (-60, 60)),
+        ("small, any", (lowest, limits.minexp + 60), (-60, 60)),
+        ("any, small", (-60, 60), (limits.minexp, limits.minexp + 60)),
+        (
+            "of roots of the range",
+            (highest // 2 - 30, highest // 2),
+            (highest // 2 - 30, highest // 2),
+        ),
+        ("large, small", (highest - 60, highest), (lowest // 2, lowest // 2 + 60)),
+    ):
+        yield name, (sized(*first), sized(*second))
+    yield "across", (whole, (np.conj(whole) * (1 + 1j)).astype(dtype))
+    yield "inverse", (whole, (1 / whole.astype(np.clongdouble)).astype(dtype))
+    yield "turned inverse", (whole, (1j / whole.astype(np.clongdouble)).astype(dtype))

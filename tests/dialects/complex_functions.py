@@ -8,12 +8,13 @@ results at the ends of the range.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import mpmath
 import numpy as np
-from complex_domains import logarithm, moderate_powers, planes, power, powers, powers_of_two
+from complex_domains import logarithm, moderate_powers, pairs, planes, power, powers, powers_of_two
 from functions import Function
 
 COMPLEX = ("c64", "c128s", "c128n")
@@ -70,6 +71,8 @@ FUNCTIONS: tuple[Function, ...] = (
     _row("asinh", mpmath.asinh, np.arcsinh),
     _row("acosh", mpmath.acosh, np.arccosh),
     _row("atanh", mpmath.atanh, np.arctanh),
+    Function("mul", operator.mul, np.multiply, operands=2, dialects=COMPLEX, domains=pairs),
+    Function("div", operator.truediv, np.divide, operands=2, dialects=COMPLEX, domains=pairs),
     Function(
         "pow",
         power,

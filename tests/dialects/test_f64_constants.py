@@ -90,14 +90,25 @@ def test_quarter_turns() -> None:
     assert pairs("tf_quarter_turn_terms_f64s") == wanted
 
 
-def test_two_over_pi() -> None:
-    flat = words("tf_two_over_pi_f64s")
+@pytest.mark.parametrize("name", ["two_over_pi", "two_log_two_over_pi"])
+def test_bits_of_a_quarter_turn(name: str) -> None:
+    flat = words(f"tf_{name}_f64s")
     value = 0
     for word in flat:
         value = value << 32 | word
-    assert value == truncated(2 / mpmath.pi, 32 * len(flat))
+    wanted = {"two_over_pi": 2 / mpmath.pi, "two_log_two_over_pi": 2 * mpmath.ln2 / mpmath.pi}
+    assert value == truncated(wanted[name], 32 * len(flat))
     # The largest double skips 30 words and the window has seven.
     assert len(flat) >= 37
+
+
+@pytest.mark.parametrize("part", ["c64", "c128s"])
+def test_long_constants_of_complex_powers(part: str) -> None:
+    wanted = {"ln2": mpmath.ln2, "quarter": mpmath.pi / 2}
+    for name, value in wanted.items():
+        flat = words(f"tf_long_{name}_{part}")
+        total = sum(word << (32 * place) for place, word in enumerate(reversed(flat)))
+        assert total == truncated(value, 32 * (len(flat) - 1)), name
 
 
 def test_common_logarithm_of_two() -> None:
