@@ -54,6 +54,7 @@ from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
 from .namespace_info import namespace_info as __array_namespace_info__
+from .ops import naming
 from .ops.activation import *
 from .ops.aliases import *
 from .ops.bits import *
@@ -347,3 +348,14 @@ __all__ += ops.convolution.__all__
 __all__ += ops.products.__all__
 __all__ += ops.signals.__all__
 __all__ += ops.membership.__all__
+
+# Errors name the public function that was called.
+naming.register({name: globals()[name] for name in __all__ if name != "WebGpuBackend"})
+naming.register(
+    {
+        f"at[...].{name}": method
+        for name, method in vars(ops.updating.IndexedTensor).items()
+        if not name.startswith("_")
+    }
+)
+errors.set_naming(naming.called)

@@ -6,7 +6,7 @@ already catches, so ``except ValueError`` keeps working.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,22 @@ __all__ = [
 ]
 
 
+#: From the operation that finds an error to the public function that was called; the layer of
+#: operations puts it here.
+_naming: Callable[[str], str] | None = None
+
+
+def set_naming(naming: Callable[[str], str]) -> None:
+    """Say how the public function that was called is found."""
+    global _naming
+    _naming = naming
+
+
+def called(op: str) -> str:
+    """The public function that the program called, of which `op` is a part."""
+    return op if _naming is None else _naming(op)
+
+
 class TenferroError(Exception):
     """Base class of every exception this library raises on purpose.
 
@@ -67,7 +83,7 @@ class ArgumentError(TenferroError, ValueError):
     """An argument whose value an operation does not take."""
 
     def __init__(self, op: str, message: str) -> None:
-        self.op = op
+        self.op = op = called(op)
         super().__init__(f"{op}: {message}")
 
 
@@ -75,7 +91,7 @@ class RangeError(TenferroError, OverflowError):
     """A number that the wanted dtype cannot hold."""
 
     def __init__(self, op: str, value: Any, dtype: Any) -> None:
-        self.op = op
+        self.op = op = called(op)
         self.value = value
         self.dtype = dtype
         shown = value
@@ -90,7 +106,7 @@ class ShapeError(TenferroError, ValueError):
     """Shapes that do not fit an operation."""
 
     def __init__(self, op: str, message: str, shapes: Iterable[Sequence[int]] = ()) -> None:
-        self.op = op
+        self.op = op = called(op)
         self.shapes = tuple(tuple(shape) for shape in shapes)
         super().__init__(f"{op}: {message}")
 
@@ -99,7 +115,7 @@ class AxisError(TenferroError, np.exceptions.AxisError):
     """An axis outside the tensor's dimensions, or named twice."""
 
     def __init__(self, op: str, message: str, *, axis: Any = None, ndim: int | None = None) -> None:
-        self.op = op
+        self.op = op = called(op)
         self.message = f"{op}: {message}"
         np.exceptions.AxisError.__init__(self, self.message)
         self.axis = axis
@@ -113,7 +129,7 @@ class DTypeError(TenferroError, TypeError):
     """A data type that an operation does not take."""
 
     def __init__(self, op: str, message: str, dtypes: Iterable[Any] = ()) -> None:
-        self.op = op
+        self.op = op = called(op)
         self.dtypes = tuple(dtypes)
         super().__init__(f"{op}: {message}")
 
@@ -207,7 +223,7 @@ class NotDetachedError(TenferroError, ValueError):
     """A tracked tensor where gradients cannot follow."""
 
     def __init__(self, op: str) -> None:
-        self.op = op
+        self.op = op = called(op)
         super().__init__(
             f"{op}: gradients do not cross runtimes; use detach_into(runtime) to move the values"
         )
@@ -217,7 +233,7 @@ class ContextMismatchError(TenferroError, ValueError):
     """Tensors of two runtimes met in one operation."""
 
     def __init__(self, op: str, lhs: Any, rhs: Any) -> None:
-        self.op = op
+        self.op = op = called(op)
         self.lhs = lhs
         self.rhs = rhs
         super().__init__(

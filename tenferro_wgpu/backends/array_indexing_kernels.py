@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError, IndexOutOfBoundsError
+from ..errors import ArgumentError, IndexOutOfBoundsError, called
 from ..tensor import ShapeDtype
 
 __all__ = ["SCATTER_KERNELS", "dynamic_update_slice", "gather", "one_by_one", "without_atomics"]
@@ -208,7 +208,7 @@ def _window_starts(
             outside = (start < 0) | (start > limit)
             if bool(xp.any(outside)):
                 found = int(indices[..., position].reshape((count,))[int(xp.argmax(outside))])
-                raise IndexOutOfBoundsError(op, index=found, axis=axis, size=size)
+                raise IndexOutOfBoundsError(called(op), index=found, axis=axis, size=size)
         elif mode == "clip":
             start = xp.clip(start, 0, max(limit, 0))
         elif mode == "wrap":

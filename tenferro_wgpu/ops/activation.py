@@ -16,7 +16,7 @@ from ..dtypes import bool_
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, exponential, powers, special, views
 from . import elementwise as arithmetic
-from .calling import broadcast_shapes, cast_to, lift, normalize_axes, normalize_axis
+from .calling import broadcast_shapes, cast_to, check_choice, lift, normalize_axes, normalize_axis
 from .reduction import mean
 from .reduction_operands import inexact, ordered, reduced, squared_modulus
 from .reduction_rules import REDUCE_MAX, REDUCE_SUM, Shape
@@ -114,6 +114,7 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:
     [0.0, 100.0]
     """
     value, result = _floats("gelu", x)
+    check_choice("gelu", "approximate", approximate, ("none", "tanh"))
     if approximate == "none":
         # erfc and not 1 + erf, of which nothing would be left for negative x.
         share = arithmetic.multiply(special.erfc(arithmetic.multiply(value, -math.sqrt(0.5))), 0.5)

@@ -11,12 +11,7 @@ from typing import Any
 from ..errors import ArgumentError, ShapeError
 from . import elementwise as arithmetic
 from . import joining, reduction, statistics, views
-from .calling import (
-    broadcast_shapes,
-    lift,
-    normalize_axis,
-    to_inexact,
-)
+from .calling import as_integer, broadcast_shapes, lift, normalize_axis, to_inexact
 from .value import Value
 from .views import part
 
@@ -159,7 +154,8 @@ def gradient(f: Any, /, *spacings: Any, axis: Any = None, edge_order: int = 1) -
     """
     op = "gradient"
     value = to_inexact(lift(op, f))
-    if isinstance(edge_order, bool) or edge_order not in (1, 2):
+    order = as_integer(op, "edge_order", edge_order)
+    if order not in (1, 2):
         raise ArgumentError(op, f"edge_order is 1 or 2, got {edge_order!r}")
     if axis is None:
         axes = list(range(value.ndim))

@@ -26,8 +26,11 @@ from .primitive import Primitive
 from .value import NO_PARAMS, Interpreter, Value, apply, apply_multiple
 
 __all__ = [
+    "as_any_integer",
     "as_axes",
     "as_integer",
+    "check_choice",
+    "check_flag",
     "broadcast_shapes",
     "check_scalar",
     "constants",
@@ -296,11 +299,38 @@ def normalize_axes(op: str, axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def as_integer(op: str, name: str, value: Any) -> int:
-    """An argument that must be an integer, as a Python one; raises DTypeError."""
+    """An argument that must be an integer of 64 bits, as a Python one.
+
+    Raises DTypeError for anything else, and ArgumentError for a larger one.
+    """
+    found = as_any_integer(op, name, value)
+    if not -(2**63) <= found < 2**63:
+        raise ArgumentError(op, f"{name} must fit in 64 bits, got one of {found.bit_length()}")
+    return found
+
+
+def as_any_integer(op: str, name: str, value: Any) -> int:
+    """An argument that must be an integer, however large, as a Python one; raises DTypeError."""
     try:
         return operator.index(value)
     except TypeError:
         raise DTypeError(op, f"{name} must be an integer, got {value!r}") from None
+
+
+def check_flag(op: str, name: str, value: Any) -> None:
+    """Refuse an option that is neither true nor false; raises DTypeError.
+
+    Everything has a truth value in Python, that of a tensor by a read: a tensor or a string in the
+    wrong place would be taken for true.
+    """
+    if value.__class__ is not bool and not isinstance(value, (int, np.integer, np.bool_)):
+        raise DTypeError(op, f"{name} is True or False, got {value!r}")
+
+
+def check_choice(op: str, name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse a word that is none of `choices`, and what is no word; raises ArgumentError."""
+    if not isinstance(value, str) or value not in choices:
+        raise ArgumentError(op, f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def as_axes(op: str, axes: Any) -> tuple[Any, ...]:
@@ -364,6 +394,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     >>> tw.astype(tw.asarray([1.7, -1.7]), tw.int32).tolist()
     [1, -1]
     """
+    check_flag("astype", "copy", copy)
     del copy
     value: Any = lift("astype", x)
     if device is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import bool_, float64
 from . import choice, elementwise
-from .calling import cast_to, promote, promote_broadcast
+from .calling import cast_to, check_flag, promote, promote_broadcast
 from .floats import isfinite, isnan
 from .truth import all
 from .value import constant_like
@@ -35,6 +35,7 @@ def isclose(
     >>> tw.isclose(tw.asarray([1.0, 2.0]), 1.000001).tolist()
     [True, False]
     """
+    check_flag("isclose", "equal_nan", equal_nan)
     first, second = promote_broadcast("isclose", (x, y))
     if first.dtype.kind == "b":
         return choice.equal(first, second)
@@ -72,6 +73,7 @@ def allclose(
     >>> bool(tw.allclose(tw.asarray([1.0, 2.0]), tw.asarray([1.0, 2.0])))
     True
     """
+    check_flag("allclose", "equal_nan", equal_nan)
     return all(isclose(x, y, rtol, atol, equal_nan))
 
 
@@ -89,6 +91,7 @@ def array_equal(x: Any, y: Any, /, equal_nan: bool = False) -> Any:
     >>> bool(tw.array_equal(tw.asarray([1, 2]), tw.asarray([1, 2, 3])))
     False
     """
+    check_flag("array_equal", "equal_nan", equal_nan)
     first, second = promote("array_equal", (x, y))
     if first.shape != second.shape:
         return constant_like(first, False, shape=(), dtype=bool_)

@@ -159,7 +159,7 @@ def _each(op: str, name: str, amounts: Any, spatial: int) -> Shape:
     found = integers(op, name, amounts)
     if len(found) == 1:
         found = found * spatial
-    if len(found) != spatial or min(found) < 1:
+    if len(found) != spatial or min(found) < 1 or max(found) >= 2**31:
         raise ArgumentError(
             op, f"{name} are one or {spatial} integers of at least 1, got {amounts!r}"
         )

@@ -8,7 +8,7 @@ from ..dtypes import real_dtype
 from ..errors import ShapeError
 from . import choice, contraction, diagonals, joining, powers, reduction, structural, views
 from . import elementwise as arithmetic
-from .calling import as_integer, cast_to, lift, promote
+from .calling import as_integer, cast_to, check_flag, lift, promote
 from .reduction_operands import inexact
 
 __all__ = ["corrcoef", "cov"]
@@ -41,6 +41,8 @@ def cov(
     >>> tw.cov(tw.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
+    check_flag("cov", "rowvar", rowvar)
+    check_flag("cov", "bias", bias)
     return covariances("cov", m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
 
 
@@ -122,6 +124,7 @@ def corrcoef(x: Any, /, y: Any = None, rowvar: bool = True, *, dtype: Any = None
     >>> tw.corrcoef(tw.asarray([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])).tolist()
     [[1.0, -1.0], [-1.0, 1.0]]
     """
+    check_flag("corrcoef", "rowvar", rowvar)
     products = covariances("corrcoef", x, y, rowvar, dtype=dtype)
     if products.ndim == 0:
         return arithmetic.divide(products, products)

@@ -24,7 +24,16 @@ from ..errors import (
     TensorTooLargeError,
 )
 from . import joining
-from .calling import as_integer, cast_to, check_scalar, interpreter_of, is_scalar, lift
+from .calling import (
+    as_any_integer,
+    as_integer,
+    cast_to,
+    check_flag,
+    check_scalar,
+    interpreter_of,
+    is_scalar,
+    lift,
+)
 from .structural import broadcast_to, reshape
 from .value import Value, constant_like
 from .views import as_shape
@@ -162,6 +171,11 @@ def on_host(op: str, count: int, dtype: np.dtype[Any], make: Callable[[], Made])
         raise DeviceOutOfMemoryError(op, nbytes, "on the host") from error
 
 
+def in_floats(bound: Any) -> Any:
+    """A Python integer beyond 64 bits, of which NumPy makes objects, as a float."""
+    return float(bound) if isinstance(bound, int) and abs(bound) >= 2**63 else bound
+
+
 def arange(
     start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None
 ) -> Any:  # fmt: skip
@@ -191,7 +205,7 @@ def arange(
         target = as_dtype(dtype, "arange")
     try:
         array = on_host("arange", count, target, lambda: np.arange(start, stop, step, dtype=target))
-    except OverflowError:
+    except (OverflowError, ValueError):
         raise RangeError("arange", f"the range {bounds}", target) from None
     except TypeError as error:  # NumPy has no ranges of bools beyond two
         raise DTypeError("arange", str(error), (target,)) from None
@@ -236,6 +250,7 @@ def linspace(
     >>> tw.linspace(0.0, 1.0, 5).tolist()
     [0.0, 0.25, 0.5, 0.75, 1.0]
     """
+    check_flag("linspace", "endpoint", endpoint)
     runtime = interpreter_of("device", device)
     count = as_integer("linspace", "num", num)
     if count < 0:
@@ -250,7 +265,9 @@ def linspace(
         check_scalar("linspace", bound, target)
     array = on_host(
         "linspace", count, target,
-        lambda: np.linspace(start, stop, count, endpoint=endpoint, dtype=target),
+        lambda: np.linspace(
+            in_floats(start), in_floats(stop), count, endpoint=endpoint, dtype=target
+        ),
     )  # fmt: skip
     if target.kind in "iu" and count:
         # NumPy computes in float64, which cannot hold them all.
@@ -280,7 +297,7 @@ def eye(
     target = runtime.default_dtype if dtype is None else as_dtype(dtype, "eye")
     rows, columns = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     # A diagonal outside the matrix is as empty as the first one outside.
-    diagonal = max(-rows, min(as_integer("eye", "k", k), columns))
+    diagonal = max(-rows, min(as_any_integer("eye", "k", k), columns))
     array = on_host(
         "eye", rows * columns, target, lambda: np.eye(rows, columns, diagonal, dtype=target)
     )

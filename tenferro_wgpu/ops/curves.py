@@ -158,7 +158,9 @@ def unwrap(
     op = "unwrap"
     value = lift(op, p)
     for name, number in (("period", period), ("discont", discont)):
-        if number is not None and not isinstance(number, (int, float, np.number)):
+        if number is None and name == "discont":
+            continue
+        if not is_scalar(number) or isinstance(number, (complex, np.complexfloating)):
             raise DTypeError(op, f"{name} is a number, got {number!r}")
     if not 0 < period < math.inf:
         raise ArgumentError(op, f"a period is a positive number, got {period!r}")

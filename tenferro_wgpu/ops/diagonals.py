@@ -12,7 +12,7 @@ from ..errors import AxisError, ShapeError
 from ..layout import Layout
 from ..tensor import ShapeDtype
 from . import choice, joining, reduction, views
-from .calling import as_integer, interpreter_of, lift, normalize_axis
+from .calling import as_any_integer, as_integer, interpreter_of, lift, normalize_axis
 from .creation import on_host
 from .primitive import Primitive
 from .value import Value, apply, constant_like
@@ -152,7 +152,7 @@ def trace(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: 
 
 def _below(op: str, interpreter: Any, rows: int, columns: int, k: int) -> Any:
     """The mask of a triangle: whether a column is at most its row + k."""
-    place = as_integer(op, "k", k)
+    place = as_any_integer(op, "k", k)
     # Beyond the corners nothing changes, and int32 holds the numbers.
     place = max(-rows - 1, min(place, columns))
     row = on_host(op, rows, int32, lambda: np.arange(place, rows + place, dtype=int32))
@@ -198,7 +198,7 @@ def triu(x: Any, /, *, k: int = 0) -> Any:
     [[1, 2], [0, 4]]
     """
     value = _matrices("triu", x)
-    place = as_integer("triu", "k", k)
+    place = as_any_integer("triu", "k", k)
     rows, columns = value.shape[-2:]
     below = _below("triu", value.interpreter, rows, columns, place - 1)
     return choice.where(below, constant_like(value, 0, shape=()), value)

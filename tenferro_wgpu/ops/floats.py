@@ -5,6 +5,7 @@ One row each.  Integers are finite, so what is asked of them is answered without
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..dtypes import bool_, real_dtype
 from ..errors import DTypeError
 from . import choice
-from .calling import is_scalar, lift
+from .calling import check_flag, is_scalar, lift
 from .elementwise import complex, imag, multiply, real, sign
 from .rounding import flat
 from .table import FLOATING, REAL_FLOATING, binary, to_bool, unary
@@ -126,11 +127,14 @@ def nan_to_num(
     >>> tw.nan_to_num(tw.asarray([1.0, float("nan"), float("inf")]), posinf=9.0).tolist()
     [1.0, 0.0, 9.0]
     """
+    check_flag("nan_to_num", "copy", copy)
     del copy
     value = lift("nan_to_num", x)
     for number in (nan, posinf, neginf):
-        if number is not None and not is_scalar(number):
-            raise DTypeError("nan_to_num", f"a replacement is a number, got {number!r}")
+        if number is None:
+            continue
+        if not is_scalar(number) or isinstance(number, (builtins.complex, np.complexfloating)):
+            raise DTypeError("nan_to_num", f"a replacement is a real number, got {number!r}")
     if value.dtype.kind not in "fc":
         return value
     limits = np.finfo(real_dtype(value.dtype))

@@ -9,8 +9,16 @@ import numpy as np
 from ..dtypes import as_dtype, default_complex, int64
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import structural, views
-from .calling import as_integer, check_scalar, interpreter_of, lift
-from .creation import on_host
+from .calling import (
+    as_integer,
+    check_choice,
+    check_flag,
+    check_scalar,
+    interpreter_of,
+    is_scalar,
+    lift,
+)
+from .creation import in_floats, on_host
 from .value import Value
 
 __all__ = ["from_dlpack", "geomspace", "indices", "logspace", "meshgrid"]
@@ -31,8 +39,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[
     >>> [grid.tolist() for grid in tw.meshgrid(tw.arange(3), tw.arange(2))]
     [[[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [1, 1, 1]]]
     """
-    if indexing not in ("xy", "ij"):
-        raise ArgumentError("meshgrid", f'indexing must be "xy" or "ij", got {indexing!r}')
+    check_flag("meshgrid", "sparse", sparse)
+    check_choice("meshgrid", "indexing", indexing, ("xy", "ij"))
     anchor = next((each for each in arrays if isinstance(each, Value)), None)
     axes = [lift("meshgrid", each, anchor) for each in arrays]
     for axis in axes:
@@ -69,6 +77,7 @@ def indices(
     >>> tw.indices((2, 2)).tolist()
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
+    check_flag("indices", "sparse", sparse)
     runtime = interpreter_of("device", device)
     shape = views.as_shape("indices", dimensions)
     target = as_dtype(dtype, "indices")
@@ -98,9 +107,14 @@ def logspace(
     >>> tw.logspace(0, 2, 3).tolist()
     [1.0, 10.0, 100.0]
     """
+    check_flag("logspace", "endpoint", endpoint)
+    if not is_scalar(base):
+        raise DTypeError("logspace", f"the base is a number, got {base!r}")
     return _spaced(
         "logspace", start, stop, num, dtype, device,
-        lambda count: np.logspace(start, stop, count, endpoint=endpoint, base=base),
+        lambda count: np.logspace(
+            in_floats(start), in_floats(stop), count, endpoint=endpoint, base=in_floats(base)
+        ),
     )  # fmt: skip
 
 
@@ -121,13 +135,14 @@ def geomspace(
     >>> tw.geomspace(1, 8, 4).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
+    check_flag("geomspace", "endpoint", endpoint)
     for bound in (start, stop):
         check_scalar("geomspace", bound, as_dtype("complex128"))
         if bound == 0:
             raise ArgumentError("geomspace", "no multiple leads from or to 0")
     return _spaced(
         "geomspace", start, stop, num, dtype, device,
-        lambda count: np.geomspace(start, stop, count, endpoint=endpoint),
+        lambda count: np.geomspace(in_floats(start), in_floats(stop), count, endpoint=endpoint),
     )  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError, called
 from . import choice, views
 from . import elementwise as arithmetic
-from .calling import as_integer, cast_to, is_scalar, lift, promote, to_inexact
+from .calling import as_integer, cast_to, check_flag, is_scalar, lift, promote, to_inexact
 from .compaction import COUNT_PLACES
 from .gathering import SCATTER_ADD
 from .indexing import host_array
@@ -109,7 +109,7 @@ def _length(places: Value) -> Reading[int]:
     least = smallest(places)
     found = yield choice.where(choice.less(least, 0), least, count)
     if found < 0:
-        raise IndexOutOfBoundsError("bincount", index=found)
+        raise IndexOutOfBoundsError(called("bincount"), index=found)
     return found
 
 
@@ -197,6 +197,8 @@ def histogram(
     >>> counts.tolist(), edges.tolist()
     ([2, 2], [0.0, 1.0, 2.0])
     """
+    if density is not None:
+        check_flag("histogram", "density", density)
     value = lift("histogram", x)
     added = _weights("histogram", value, weights)
     if value.dtype.kind == "c":
@@ -241,6 +243,7 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Any:
     >>> tw.digitize(tw.asarray([0.2, 6.4, 3.0]), tw.asarray([0.0, 1.0, 3.0])).tolist()
     [1, 3, 3]
     """
+    check_flag("digitize", "right", right)
     value, edges = promote("digitize", (x, bins))
     if value.dtype.kind == "c":
         raise DTypeError("digitize", "complex numbers have no order", (value.dtype,))

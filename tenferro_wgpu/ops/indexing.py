@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64, uint64
-from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError, called
 from . import choice, joining, rounding, structural, views
 from .calling import (
     as_axes,
@@ -94,7 +94,7 @@ def prepared_indices(op: str, x: Value, indices: Any, axis: int, mode: str) -> t
         outside = (array < -x.shape[axis]) | (array >= x.shape[axis])
         if outside.any():
             raise IndexOutOfBoundsError(
-                op, index=int(array[outside].flat[0]), axis=axis, size=x.shape[axis]
+                called(op), index=int(array[outside].flat[0]), axis=axis, size=x.shape[axis]
             )
         array = array.astype(np.int64)
         array = np.where(array < 0, array + x.shape[axis], array)
@@ -165,7 +165,7 @@ def start_indices(
             outside = (wrapped < 0) | (wrapped + sizes[axis] > x.shape[axis])
             if outside.any():
                 index = int(starts[outside].flat[0])
-                raise IndexOutOfBoundsError(op, index=index, axis=axis, size=x.shape[axis])
+                raise IndexOutOfBoundsError(called(op), index=index, axis=axis, size=x.shape[axis])
             array[..., column] = wrapped
         mode = "clip"
     return x.interpreter.array(array.astype(np.int64)), mode
@@ -227,7 +227,7 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise
     sizes = value.shape[:place] + (1,) + value.shape[place + 1 :]
     if value.shape[place] == 0:
         if found.size:
-            raise IndexOutOfBoundsError("take", axis=place, size=0)
+            raise IndexOutOfBoundsError(called("take"), axis=place, size=0)
         return views.reshaped(value, value.shape[:place] + found.shape + value.shape[place + 1 :])
     starts = views.reshaped(found, (*found.shape, 1))
     out = apply(GATHER, value, starts, axes=(place,), slice_sizes=sizes, mode=mode, caller="take")
@@ -288,7 +288,7 @@ def scattered(op: str, value: Value, indices: Any, added: Value, axis: int, mode
     added = structural.broadcast_to(added, value.shape[:place] + found.shape + behind)
     if value.shape[place] == 0:
         if found.size:
-            raise IndexOutOfBoundsError(op, axis=place, size=0)
+            raise IndexOutOfBoundsError(called(op), axis=place, size=0)
         return value
     batch = tuple(range(place, place + found.ndim))
     rest = views.other_axes(added, *batch)
@@ -366,7 +366,7 @@ def picked(op: str, x: Value, indices: list[Any], axes: Shape, mode: str) -> Any
     empty = [axis for axis in axes if x.shape[axis] == 0]
     if empty:
         if starts.size:
-            raise IndexOutOfBoundsError(op, axis=empty[0], size=0)
+            raise IndexOutOfBoundsError(called(op), axis=empty[0], size=0)
         return views.reshaped(x, shape + rest)
     out = apply(GATHER, x, starts, axes=axes, slice_sizes=sizes, mode=mode, caller=op)
     return views.reshaped(out, shape + rest)

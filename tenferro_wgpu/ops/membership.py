@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import choice, structural
-from .calling import promote
+from .calling import check_flag, promote
 from .indexing import take
 from .ordering import searchsorted, sort
 from .value import constant_like
@@ -25,6 +25,7 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     >>> tw.isin(tw.asarray([1, 2, 3]), tw.asarray([3, 1, 9])).tolist()
     [True, False, True]
     """
+    check_flag("isin", "invert", invert)
     elements, among = promote("isin", (x1, x2))
     known = structural.ravel(among)
     if not known.size:

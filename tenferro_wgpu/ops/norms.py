@@ -15,7 +15,7 @@ from ..dtypes import real_dtype
 from ..errors import ArgumentError, ShapeError, UnsupportedOperationError
 from . import choice, exponential, powers, views
 from . import elementwise as arithmetic
-from .calling import cast_to, lift, normalize_axes, normalize_axis
+from .calling import cast_to, check_flag, lift, normalize_axes, normalize_axis
 from .reduction_operands import as_real, count_along, inexact, ordered, reduced, squared_modulus
 from .reduction_rules import REDUCE_MAX, REDUCE_MIN, REDUCE_SUM
 from .value import Value, constant_like
@@ -45,6 +45,7 @@ def logsumexp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> tw.logsumexp(tw.asarray([1000.0, 1000.0])).item() - 1000 < 0.6932
     True
     """
+    check_flag("logsumexp", "keepdims", keepdims)
     value, result = inexact("logsumexp", ordered("logsumexp", x))
     axes = normalize_axes("logsumexp", axis, value.ndim)
     if not count_along(value, axes):
@@ -84,6 +85,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     >>> tw.vector_norm(tw.asarray([3.0, -4.0])).item()
     5.0
     """
+    check_flag("vector_norm", "keepdims", keepdims)
     return _vector_norm("vector_norm", x, ord, axis, keepdims)
 
 
@@ -113,6 +115,7 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
     >>> tw.norm(x, axis=1).tolist(), tw.norm(x, 1).item()
     ([5.0, 10.0], 12.0)
     """
+    check_flag("norm", "keepdims", keepdims)
     value = lift("norm", x)
     axes = normalize_axes("norm", axis, value.ndim)
     if ord is None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..dtypes import int64
 from ..errors import ArgumentError, ShapeError
 from . import views
-from .calling import as_integer, lift, normalize_axis, promote
+from .calling import as_integer, check_flag, lift, normalize_axis, promote
 from .indexing import take
 from .permuting import ARGSORT, SEARCH_SORTED, SORT, permuted_rows
 from .value import Value, apply, constant_like
@@ -98,6 +98,8 @@ def sort(
     >>> tw.sort(x, axis=None, descending=True).tolist()
     [5.0, 4.0, 3.0, 2.0, 1.0, 0.0]
     """
+    check_flag("sort", "descending", descending)
+    check_flag("sort", "stable", stable)
     del stable
     value, place = _axis_of("sort", x, axis)
     rows = Rows(value, place)
@@ -117,6 +119,8 @@ def argsort(
     >>> tw.argsort(tw.asarray([3.0, 1.0, 2.0, 1.0])).tolist()
     [1, 3, 2, 0]
     """
+    check_flag("argsort", "descending", descending)
+    check_flag("argsort", "stable", stable)
     del stable
     value, place = _axis_of("argsort", x, axis)
     rows = Rows(value, place)
@@ -144,6 +148,8 @@ def topk(
     >>> values.tolist(), indices.tolist()
     ([9.0, 7.0], [1, 2])
     """
+    check_flag("topk", "largest", largest)
+    check_flag("topk", "sorted", sorted)
     del sorted
     value, place = _axis_of("topk", x, axis)
     count = as_integer("topk", "k", k)

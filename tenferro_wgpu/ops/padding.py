@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import DTypeError, ShapeError, UnsupportedOperationError
+from ..errors import DTypeError, ShapeError
 from . import indexing, joining, structural
-from .calling import as_integer, is_scalar, lift, normalize_axis, promote
+from .calling import as_integer, check_choice, is_scalar, lift, normalize_axis, promote
 from .creation import on_host
 from .value import Value, apply
 from .views import part
@@ -41,7 +41,7 @@ def pad(
 
     Raises:
         ShapeError: if the widths do not fit the tensor, or the result would be negative.
-        UnsupportedOperationError: for another mode.
+        ArgumentError: for another mode.
         DTypeError: for widths that are no integers.
 
     >>> import tenferro_wgpu as tw
@@ -52,6 +52,7 @@ def pad(
     >>> tw.pad(tw.asarray([1, 2, 3]), 2, "reflect").tolist()
     [3, 2, 1, 2, 3, 2, 1]
     """
+    check_choice("pad", "mode", mode, ("constant", "empty", *REPEATING))
     if mode in REPEATING:
         value = lift("pad", x)
         if interior or constant_values is not False:
@@ -59,9 +60,6 @@ def pad(
         for axis, (before, after) in enumerate(_pad_pairs(pad_width, value.ndim)):
             value = _repeated(value, axis, before, after, mode)
         return value
-    if mode not in ("constant", "empty"):
-        known = ", ".join(("constant", "empty", *REPEATING))
-        raise UnsupportedOperationError("pad", hint=f"mode {mode!r} is not known, use {known}")
     if isinstance(constant_values, (tuple, list, dict)):
         return _by_axes(lift("pad", x), pad_width, constant_values, interior)
     value, fill = promote("pad", (x, constant_values))

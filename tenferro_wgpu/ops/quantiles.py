@@ -14,7 +14,7 @@ from ..dtypes import int64
 from ..errors import ArgumentError, DTypeError
 from . import choice, views
 from . import elementwise as arithmetic
-from .calling import cast_to, is_scalar, lift, normalize_axes, to_inexact
+from .calling import cast_to, check_flag, is_scalar, lift, normalize_axes, to_inexact
 from .floats import isnan
 from .indexing import take, take_along_axis
 from .ordering import sorted_values
@@ -188,6 +188,7 @@ def quantile(
     >>> tw.quantile(tw.asarray([1.0, 2.0, 4.0, 8.0]), [0.5, 1.0]).tolist()
     [3.0, 8.0]
     """
+    check_flag("quantile", "keepdims", keepdims)
     return _quantile("quantile", x, q, 1.0, axis, method, keepdims)
 
 
@@ -205,6 +206,7 @@ def percentile(
     >>> tw.percentile(tw.asarray([1.0, 2.0, 4.0, 8.0]), 50).item()
     3.0
     """
+    check_flag("percentile", "keepdims", keepdims)
     return _quantile("percentile", x, q, 100.0, axis, method, keepdims)
 
 
@@ -228,6 +230,7 @@ def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> tw.median(tw.asarray([[1.0, 9.0, 2.0], [8.0, 4.0, 6.0]]), axis=1).tolist()
     [2.0, 6.0]
     """
+    check_flag("median", "keepdims", keepdims)
     groups = _Groups("median", x, axis, keepdims)
     rows, count = groups.rows.shape
     if rows * count == 0:
@@ -250,6 +253,7 @@ def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> tw.nanmedian(tw.asarray([1.0, float("nan"), 5.0, 2.0])).item()
     2.0
     """
+    check_flag("nanmedian", "keepdims", keepdims)
     groups = _Groups("nanmedian", x, axis, keepdims)
     rows, count = groups.rows.shape
     if rows * count == 0:
@@ -314,6 +318,7 @@ def nanquantile(
     >>> tw.nanquantile(tw.asarray([1.0, float("nan"), 2.0, 8.0]), [0.5, 1.0]).tolist()
     [2.0, 8.0]
     """
+    check_flag("nanquantile", "keepdims", keepdims)
     return _nanquantile("nanquantile", x, q, 1.0, axis, method, keepdims)
 
 
@@ -331,4 +336,5 @@ def nanpercentile(
     >>> tw.nanpercentile(tw.asarray([1.0, float("nan"), 2.0, 8.0]), 50).item()
     2.0
     """
+    check_flag("nanpercentile", "keepdims", keepdims)
     return _nanquantile("nanpercentile", x, q, 100.0, axis, method, keepdims)

@@ -13,7 +13,7 @@ from ..dtypes import as_dtype, float16, real_dtype
 from ..errors import ArgumentError
 from . import choice, views
 from . import elementwise as arithmetic
-from .calling import as_axes, cast_to, lift, normalize_axes, normalize_axis, to_inexact
+from .calling import as_axes, cast_to, check_flag, lift, normalize_axes, normalize_axis, to_inexact
 from .primitive import Primitive
 from .reduction_operands import (
     accumulated,
@@ -135,6 +135,7 @@ def sum(
     >>> tw.sum(tw.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
     [4.0, 6.0]
     """
+    check_flag("sum", "keepdims", keepdims)
     return _total(
         "sum", REDUCE_SUM, arithmetic.add, 0, x, axis, dtype, keepdims, initial, where
     )  # fmt: skip
@@ -164,6 +165,7 @@ def prod(
     >>> tw.prod(tw.asarray([2.0, 3.0, 4.0])).item()
     24.0
     """
+    check_flag("prod", "keepdims", keepdims)
     return _total(
         "prod", REDUCE_PROD, arithmetic.multiply, 1, x, axis, dtype, keepdims, initial, where
     )  # fmt: skip
@@ -193,6 +195,7 @@ def max(
     >>> tw.max(tw.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=1).tolist()
     [5.0, 4.0]
     """
+    check_flag("max", "keepdims", keepdims)
     return _extremum("max", REDUCE_MAX, choice.maximum, x, axis, keepdims, initial, where)
 
 
@@ -220,6 +223,7 @@ def min(
     >>> tw.min(tw.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=1).tolist()
     [1.0, 3.0]
     """
+    check_flag("min", "keepdims", keepdims)
     return _extremum("min", REDUCE_MIN, choice.minimum, x, axis, keepdims, initial, where)
 
 
@@ -246,6 +250,7 @@ def mean(
     >>> tw.mean(tw.asarray([1.0, 2.0, 6.0])).item()
     3.0
     """
+    check_flag("mean", "keepdims", keepdims)
     value = lift("mean", x)
     value = to_inexact(value) if dtype is None else cast_to(value, as_dtype(dtype, "mean"))
     result = value.dtype
@@ -283,6 +288,7 @@ def sum_of_squares(
     >>> tw.sum_of_squares(tw.asarray([1.0, 2.0, 3.0])).item()
     14.0
     """
+    check_flag("sum_of_squares", "keepdims", keepdims)
     value = accumulated("sum_of_squares", x, dtype)
     result = value.dtype
     axes = normalize_axes("sum_of_squares", axis, value.ndim)
@@ -304,6 +310,7 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any
     >>> tw.argmax(tw.asarray([1.0, 5.0, 5.0])).item()
     1
     """
+    check_flag("argmax", "keepdims", keepdims)
     return _position("argmax", ARGMAX, x, axis, keepdims)
 
 
@@ -321,6 +328,7 @@ def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any
     >>> tw.argmin(tw.asarray([7.0, 5.0, 5.0])).item()
     1
     """
+    check_flag("argmin", "keepdims", keepdims)
     return _position("argmin", ARGMIN, x, axis, keepdims)
 
 

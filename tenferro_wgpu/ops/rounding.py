@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import float16, float32
-from ..errors import DTypeError
 from . import choice
-from .calling import cast_to, lift, promote_broadcast
+from .calling import as_integer, cast_to, lift, promote_broadcast
 from .elementwise import add, complex, divide, imag, multiply, negative, real, subtract
 from .table import REAL_FLOATING, REAL_NUMBERS, binary, in_int8, unary
 from .value import Value, constant_like
@@ -60,6 +59,7 @@ def round(x: Any, /, decimals: int = 0) -> Any:
         decimals: places behind the point, or before it if negative.
 
     Raises:
+        ArgumentError: for `decimals` beyond 64 bits.
         DTypeError: for ndarrays and lists, or if `decimals` is no integer.
 
     >>> import tenferro_wgpu as tw
@@ -68,8 +68,7 @@ def round(x: Any, /, decimals: int = 0) -> Any:
     >>> tw.round(tw.asarray([1234, 1250]), -2).tolist()
     [1200, 1200]
     """
-    if not isinstance(decimals, (int, np.integer)):
-        raise DTypeError("round", f"decimals is an integer, got {decimals!r}")
+    decimals = as_integer("round", "decimals", decimals)
     value = lift("round", x)
     if value.dtype.kind == "c":
         return _rounded_parts(value, decimals)
@@ -77,7 +76,7 @@ def round(x: Any, /, decimals: int = 0) -> Any:
         return _nearest(value)
     if value.dtype.kind in "biu":
         return value if decimals > 0 or value.dtype.kind == "b" else _rounded(value, -decimals)
-    return _at_place(value, int(decimals))
+    return _at_place(value, decimals)
 
 
 #: Powers of ten that float32 and float64 hold.

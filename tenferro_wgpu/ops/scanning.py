@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import AxisError
 from . import views
-from .calling import cast_to, normalize_axis
+from .calling import cast_to, check_flag, normalize_axis
 from .primitive import Primitive
 from .reduction_operands import accumulated, inexact, ordered, widened
 from .scanning_rules import (
@@ -89,6 +89,7 @@ def cumulative_sum(
     >>> tw.cumulative_sum(tw.asarray([1, 2, 3]), include_initial=True).tolist()
     [0, 1, 3, 6]
     """
+    check_flag("cumulative_sum", "include_initial", include_initial)
     return _sum("cumulative_sum", x, axis, dtype, _standard, include_initial)
 
 
@@ -109,6 +110,7 @@ def cumulative_prod(
     >>> tw.cumulative_prod(tw.asarray([[1, 2, 3], [4, 5, 6]]), axis=1).tolist()
     [[1, 2, 6], [4, 20, 120]]
     """
+    check_flag("cumulative_prod", "include_initial", include_initial)
     return _prod("cumulative_prod", x, axis, dtype, _standard, include_initial)
 
 
@@ -193,6 +195,7 @@ def cumulative_logsumexp(
     >>> tw.cumulative_logsumexp(tw.asarray([1000.0, -1000.0])).tolist()
     [1000.0, 1000.0]
     """
+    check_flag("cumulative_logsumexp", "include_initial", include_initial)
     value, result = inexact("cumulative_logsumexp", ordered("cumulative_logsumexp", x))
     value, place = _standard("cumulative_logsumexp", value, axis)
     out = apply(CUMULATIVE_LOGSUMEXP, value, axis=place)

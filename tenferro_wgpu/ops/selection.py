@@ -20,6 +20,7 @@ from ..errors import (
     IndexOutOfBoundsError,
     IndexShapeError,
     ShapeError,
+    called,
 )
 from . import choice, joining, structural, views
 from .calling import broadcast_shapes, cast_to
@@ -174,7 +175,7 @@ class Selection:
                 self._op, f"indices are integers, slices, None, ... or arrays, got {item!r}"
             ) from None
         if not -extent <= index < extent:
-            raise IndexOutOfBoundsError(self._op, index=index, axis=axis, size=extent)
+            raise IndexOutOfBoundsError(called(self._op), index=index, axis=axis, size=extent)
         if self._arrays:
             # Among index arrays NumPy treats an integer as one of them.
             self._add_array(np.asarray(index), axis, extent)
@@ -287,7 +288,7 @@ class Selection:
         empty = [axis for axis in axes if x.shape[axis] == 0]
         if empty:
             if found[0].size:
-                raise IndexOutOfBoundsError(self._op, axis=empty[0], size=0)
+                raise IndexOutOfBoundsError(called(self._op), axis=empty[0], size=0)
             return x
         sizes = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
         starts = joining.stack(found, axis=count)

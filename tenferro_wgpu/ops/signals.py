@@ -7,7 +7,7 @@ from typing import Any
 from ..dtypes import bool_, int32
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, convolution, indexing, joining, rounding, structural, views
-from .calling import cast_to, lift, promote, to_inexact
+from .calling import cast_to, check_choice, is_scalar, lift, promote, to_inexact
 from .elementwise import abs as magnitude
 from .elementwise import add, conj, divide, multiply, subtract
 from .ordering import argsort, searchsorted
@@ -74,8 +74,7 @@ def _correlated(op: str, x: Value, y: Value, mode: str) -> Any:
     """Sums of products of `x` with shifts of the shorter `y`."""
     n, m = x.size, y.size
     modes = {"full": (m - 1, m - 1), "same": (m // 2, (m - 1) // 2), "valid": (0, 0)}
-    if mode not in modes:
-        raise ArgumentError(op, f"mode must be one of {', '.join(modes)}, got {mode!r}")
+    check_choice(op, "mode", mode, tuple(modes))
     # Bools are counted: as in NumPy, their sum is whether any product is true.
     a, b = (cast_to(v, int32) if v.dtype is bool_ else v for v in (x, y))
     images, kernel = views.reshaped(a, (1, 1, n)), views.reshaped(b, (1, 1, m))
@@ -145,7 +144,7 @@ def _periodic(
     places: Value, points: Value, values: Value, period: Any
 ) -> tuple[Value, Value, Value]:
     """Everything within one period, with a point more at either end."""
-    if not isinstance(period, Value) and period == 0:
+    if is_scalar(period) and period == 0:
         raise ArgumentError("interp", "period must not be 0")
     length = magnitude(lift("interp", period, points))
     places, points = (rounding.remainder(each, length) for each in (places, points))

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError
 from . import choice, reduction, statistics, views
 from . import elementwise as arithmetic
-from .calling import normalize_axes
+from .calling import check_flag, normalize_axes
 from .floats import isnan
 from .norms import root
 from .reduction_operands import as_real, inexact, ordered, reduced, squared_modulus
@@ -36,6 +36,7 @@ def ptp(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> tw.ptp(tw.asarray([[1.0, 5.0], [3.0, 4.0]]), axis=1).tolist()
     [4.0, 1.0]
     """
+    check_flag("ptp", "keepdims", keepdims)
     value = ordered("ptp", x)
     if value.dtype.kind == "b":
         raise DTypeError("ptp", "bools have no difference; convert with astype(...) first")
@@ -91,6 +92,7 @@ def nanvar(
     >>> tw.nanvar(tw.asarray([1.0, float("nan"), 5.0])).item()
     4.0
     """
+    check_flag("nanvar", "keepdims", keepdims)
     out, result = _variance("nanvar", x, axis, correction, ddof, dtype, keepdims)
     return as_real(result, out)
 
@@ -118,5 +120,6 @@ def nanstd(
     >>> tw.nanstd(tw.asarray([1.0, float("nan"), 5.0])).item()
     2.0
     """
+    check_flag("nanstd", "keepdims", keepdims)
     out, result = _variance("nanstd", x, axis, correction, ddof, dtype, keepdims)
     return as_real(result, root(out))

@@ -15,7 +15,9 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, joining, reduction, structural, views
 from . import elementwise as arithmetic
 from .calling import (
+    as_integer,
     cast_to,
+    check_flag,
     is_scalar,
     lift,
     normalize_axes,
@@ -117,6 +119,7 @@ def var(
     >>> tw.var(tw.asarray([1.0, 2.0, 6.0]), correction=1).item()
     7.0
     """
+    check_flag("var", "keepdims", keepdims)
     out, result = _variance("var", x, axis, correction, ddof, dtype, keepdims, where)
     return as_real(result, out)
 
@@ -145,6 +148,7 @@ def std(
     >>> tw.std(tw.asarray([1.0, 5.0])).item()
     2.0
     """
+    check_flag("std", "keepdims", keepdims)
     out, result = _variance("std", x, axis, correction, ddof, dtype, keepdims, where)
     return as_real(result, root(out))
 
@@ -168,6 +172,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, *, prepend: Any = None, append: 
     value = lift("diff", x)
     if value.ndim == 0:
         raise ShapeError("diff", "a tensor of at least one axis is needed", (value.shape,))
+    n = as_integer("diff", "n", n)
     if n < 0:
         raise ArgumentError("diff", f"differences are taken 0 times or more, got n={n}")
     place = normalize_axis("diff", axis, value.ndim)
@@ -217,6 +222,8 @@ def average(
     >>> tw.average(tw.asarray([1.0, 4.0]), weights=tw.asarray([2.0, 1.0])).item()
     2.0
     """
+    check_flag("average", "returned", returned)
+    check_flag("average", "keepdims", keepdims)
     value = lift("average", x)
     axes = normalize_axes("average", axis, value.ndim)
     if weights is None:
@@ -258,6 +265,7 @@ def nansum(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = F
     >>> tw.nansum(tw.asarray([1.0, float("nan"), 2.0])).item()
     3.0
     """
+    check_flag("nansum", "keepdims", keepdims)
     value = accumulated("nansum", x, dtype)
     if value.dtype.kind in "fc":
         value = choice.where(isnan(value), constant_like(value, 0, shape=()), value)
@@ -277,6 +285,7 @@ def nanmean(x: Any, /, axis: Any = None, *, dtype: Any = None, keepdims: bool = 
     >>> tw.nanmean(tw.asarray([1.0, float("nan"), 2.0])).item()
     1.5
     """
+    check_flag("nanmean", "keepdims", keepdims)
     value, result = inexact("nanmean", x, dtype)
     if value.dtype.kind not in "fc":
         return reduction.mean(value, axis=axis, dtype=value.dtype, keepdims=keepdims)
@@ -302,6 +311,7 @@ def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> tw.nanmax(tw.asarray([1.0, float("nan"), 2.0])).item()
     2.0
     """
+    check_flag("nanmax", "keepdims", keepdims)
     value = ordered("nanmax", x)
     axes = normalize_axes("nanmax", axis, value.ndim)
     if value.dtype.kind != "f" or not axes:
@@ -330,6 +340,7 @@ def nanmin(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     >>> tw.nanmin(tw.asarray([1.0, float("nan"), 2.0])).item()
     1.0
     """
+    check_flag("nanmin", "keepdims", keepdims)
     value = ordered("nanmin", x)
     if value.dtype.kind != "f":
         return reduced(REDUCE_MIN, value, normalize_axes("nanmin", axis, value.ndim), keepdims)

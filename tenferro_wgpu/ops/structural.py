@@ -6,9 +6,9 @@ import operator
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError, AxisError, DTypeError, ShapeError
+from ..errors import AxisError, DTypeError, ShapeError
 from . import views
-from .calling import as_axes, broadcast_shapes, lift, normalize_axes, normalize_axis
+from .calling import as_axes, broadcast_shapes, check_choice, lift, normalize_axes, normalize_axis
 from .value import Value, apply
 
 __all__ = [
@@ -64,10 +64,9 @@ def reshape(x: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
             )
         wanted[unknown[0]] = value.size // known
     target = views.as_shape("reshape", wanted)
+    check_choice("reshape", "order", order, ("C", "F"))
     if order == "C":
         return views.reshaped(value, target)
-    if order != "F":
-        raise ArgumentError("reshape", f'order must be "C" or "F", got {order!r}')
     return _reversed_axes(views.reshaped(_reversed_axes(value), target[::-1]))
 
 

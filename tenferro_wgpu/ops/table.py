@@ -117,6 +117,8 @@ def _finish(
     function: Any, name: str, primitive: Primitive, doc: str, arguments: Sequence[str], kinds: str
 ) -> Any:
     function.__name__ = function.__qualname__ = name
+    # Code of its own, by which errors and tracebacks know the function.
+    function.__code__ = function.__code__.replace(co_name=name, co_qualname=name)
     function.__doc__ = _documented(doc, arguments, kinds)
     function.primitive = primitive
     return function

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import DTypeError
 from . import choice
-from .calling import lift, to_inexact
+from .calling import check_flag, lift, to_inexact
 from .elementwise import add, conj, divide, imag, multiply, negative, real, subtract
 from .powers import hypot, part_of_length, sqrt
 from .table import FLOATING, REAL_FLOATING, binary, unary
@@ -133,6 +133,7 @@ def angle(z: Any, /, deg: bool = False) -> Any:
     >>> tw.angle(tw.asarray([2.0, -1.0]), deg=True).tolist()
     [0.0, 180.0]
     """
+    check_flag("angle", "deg", deg)
     value = to_inexact(lift("angle", z))
     radians = atan2(imag(value), real(value))
     return rad2deg(radians) if deg else radians

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import bool_, int32, int64
 from . import choice
-from .calling import cast_to, lift, normalize_axes
+from .calling import cast_to, check_flag, lift, normalize_axes
 from .primitive import Primitive
 from .reduction_operands import chosen, count_along, reduced, with_kept_axes
 from .reduction_rules import REDUCE_MAX, REDUCE_MIN, REDUCE_SUM
@@ -50,6 +50,7 @@ def any(
     >>> tw.any(tw.asarray([[0.0, 2.0], [0.0, 0.0]]), axis=1).tolist()
     [True, False]
     """
+    check_flag("any", "keepdims", keepdims)
     return _quantified("any", REDUCE_MAX, False, x, axis, keepdims, where)
 
 
@@ -70,6 +71,7 @@ def all(
     >>> tw.all(tw.asarray([[1, 2], [0, 3]]), axis=1).tolist()
     [True, False]
     """
+    check_flag("all", "keepdims", keepdims)
     return _quantified("all", REDUCE_MIN, True, x, axis, keepdims, where)
 
 
@@ -84,5 +86,6 @@ def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any
     >>> tw.count_nonzero(tw.asarray([[0, 2, 3], [0, 0, 5]]), axis=1).tolist()
     [2, 1]
     """
+    check_flag("count_nonzero", "keepdims", keepdims)
     value = cast_to(_truth("count_nonzero", x), int64)
     return reduced(REDUCE_SUM, value, normalize_axes("count_nonzero", axis, value.ndim), keepdims)

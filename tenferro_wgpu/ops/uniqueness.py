@@ -13,7 +13,7 @@ import numpy as np
 from ..dtypes import bool_, int64
 from . import choice, indexing, joining, structural, truth, views
 from . import elementwise as arithmetic
-from .calling import cast_to, lift, normalize_axis
+from .calling import cast_to, check_flag, lift, normalize_axis
 from .compaction import NONZERO, compressed, counts_of, total_of
 from .floats import isnan
 from .ordering import sorted_rows
@@ -296,6 +296,11 @@ def unique(
     >>> values.tolist(), counts.tolist()
     ([1.0, 3.0], [1, 2])
     """
+    check_flag("unique", "return_index", return_index)
+    check_flag("unique", "return_inverse", return_inverse)
+    check_flag("unique", "return_counts", return_counts)
+    check_flag("unique", "equal_nan", equal_nan)
+    check_flag("unique", "sorted", sorted)
     del sorted
     options = (return_index, return_inverse, return_counts)
     return run(_unique("unique", x, *options, axis, equal_nan), "unique", _ASYNC)
@@ -321,5 +326,9 @@ async def unique_async(
     >>> asyncio.run(tw.unique_async(tw.asarray([3.0, 1.0, 3.0]))).tolist()
     [1.0, 3.0]
     """
+    check_flag("unique_async", "return_index", return_index)
+    check_flag("unique_async", "return_inverse", return_inverse)
+    check_flag("unique_async", "return_counts", return_counts)
+    check_flag("unique_async", "equal_nan", equal_nan)
     options = (return_index, return_inverse, return_counts)
     return await run_async(_unique("unique_async", x, *options, axis, equal_nan))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError, called
 from ..tensor import ShapeDtype
 from . import joining, structural, views
 from .calling import as_integer, cast_to, lift, normalize_axis, promote
@@ -139,7 +139,7 @@ def slice(x: Any, start_indices: Any, limit_indices: Any, /, strides: Any = None
     for axis, (start, stop, extent) in enumerate(zip(starts, stops, value.shape, strict=True)):
         if not 0 <= start <= stop <= extent:
             outside = stop if 0 <= start <= extent else start
-            raise IndexOutOfBoundsError("slice", index=outside, axis=axis, size=extent)
+            raise IndexOutOfBoundsError(called("slice"), index=outside, axis=axis, size=extent)
     if any(step < 1 for step in steps):
         raise ArgumentError("slice", f"strides are at least 1, got {strides!r}")
     return views.sliced(value, starts, stops, steps)

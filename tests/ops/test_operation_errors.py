@@ -96,7 +96,7 @@ ROWS = {
     ),
     "pad below nothing": (lambda: V.pad((-3, -2)), errors.ShapeError, "pad"),
     "pad in another mode": (
-        lambda: V.pad(1, mode="mean"), errors.UnsupportedOperationError, "mean.*reflect",
+        lambda: V.pad(1, mode="mean"), errors.ArgumentError, "pad: mode.*reflect.*mean",
     ),
     "pad by repeating nothing": (lambda: EMPTY.pad(1, "edge"), errors.ShapeError, "no elements"),
     "pad by repeating after cropping all": (
@@ -146,7 +146,7 @@ ROWS = {
     ),
     "turn about one axis": (lambda: C.rot90(1, (0, 0)), errors.AxisError, "twice"),
     "turn about three axes": (lambda: C.rot90(1, (0, 1, 2)), errors.AxisError, "two axes"),
-    "join rows of other lengths": (lambda: tw.vstack([V, M, C]), errors.ShapeError, "concatenate"),
+    "join rows of other lengths": (lambda: tw.vstack([V, M, C]), errors.ShapeError, "vstack"),
     "join no tensors": (lambda: tw.hstack([]), errors.ShapeError, "at least one"),
     "shapes alone that do not broadcast": (
         lambda: tw.broadcast_shapes((3,), (4,)), errors.ShapeError, "broadcast",

@@ -17,7 +17,7 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Command, ReadRequest
 from tenferro_wgpu.backends.webgpu.memory import Buffer, Slot
-from tenferro_wgpu.errors import IndexOutOfBoundsError
+from tenferro_wgpu.errors import IndexOutOfBoundsError, called
 
 #: A record is four words: 1 for bad, the low word of the index (as i64), the position of its axis,
 #: the high word.
@@ -86,7 +86,7 @@ class IndexChecks:
     ) -> tuple[Check, Buffer, int]:
         """Give a check a record: the check, the record's page, and its number on that page."""
         number = self._free.pop()
-        check = self.unsettled[number] = Check(number, operation, tuple(axes), tuple(sizes))
+        check = self.unsettled[number] = Check(number, called(operation), tuple(axes), tuple(sizes))
         page, record = divmod(number, RECORDS_PER_PAGE)
         return check, self._pages[page], record
 
