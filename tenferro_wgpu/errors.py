@@ -24,6 +24,7 @@ __all__ = [
     "InPlaceOnVariableError",
     "IndexOutOfBoundsError",
     "IndexShapeError",
+    "IndexTypeError",
     "LossyConversionError",
     "MaskShapeError",
     "MalformedFamilyIdError",
@@ -184,6 +185,10 @@ class IndexShapeError(ShapeError, IndexError):
         several = tuple(tuple(shape) for shape in shapes)
         shown = " and ".join(map(str, several))
         super().__init__(op, f"index arrays of shapes {shown} do not broadcast", several)
+
+
+class IndexTypeError(DTypeError, IndexError):
+    """An index that is no integer, slice, None, ellipsis, mask or array of integers."""
 
 
 class MaskShapeError(ShapeError, IndexError):

@@ -34,7 +34,8 @@ def getitem(x: Any, key: Any, /) -> Any:
         IndexShapeError: for index arrays that do not broadcast to one shape.
         MaskShapeError: for a mask that has not the shape of the axes it indexes.
         AxisError: for more indices than axes.
-        DTypeError: for anything else in a key.
+        IndexTypeError: for anything else in a key.
+        DTypeError: for a slice between numbers that are no integers.
         ArgumentError: for a step of 0.
         SyncUnavailableError: for a mask where nothing can wait; `getitem_async` can.
 
@@ -53,7 +54,7 @@ async def getitem_async(x: Any, key: Any, /) -> Any:
 
     Raises:
         IndexOutOfBoundsError, IndexShapeError, MaskShapeError: as `getitem`.
-        AxisError, DTypeError, ArgumentError: as `getitem`.
+        IndexTypeError, AxisError, DTypeError, ArgumentError: as `getitem`.
 
     >>> import asyncio, tenferro_wgpu as tw
     >>> x = tw.asarray([1.0, -2.0, 3.0])

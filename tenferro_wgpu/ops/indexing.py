@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64, uint64
-from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError, called
+from ..errors import ArgumentError, IndexOutOfBoundsError, IndexTypeError, ShapeError, called
 from . import choice, joining, rounding, structural, views
 from .calling import (
     as_axes,
@@ -53,14 +53,14 @@ def index_array(op: str, indices: Any) -> np.ndarray[Any, Any]:
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise DTypeError(op, f"indices must be integers, got {array.dtype}", (array.dtype,))
+        raise IndexTypeError(op, f"indices must be integers, got {array.dtype}", (array.dtype,))
     return array
 
 
 def check_integers(op: str, indices: Value) -> None:
     """Raise DTypeError unless the tensor holds integers."""
     if indices.dtype.kind not in "iu":
-        raise DTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
+        raise IndexTypeError(op, f"indices must be integers, got {indices.dtype}", (indices.dtype,))
 
 
 def device_indices(indices: Value, extents: Shape, mode: str) -> Any:

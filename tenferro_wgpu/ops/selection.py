@@ -19,6 +19,7 @@ from ..errors import (
     DTypeError,
     IndexOutOfBoundsError,
     IndexShapeError,
+    IndexTypeError,
     ShapeError,
     called,
 )
@@ -171,7 +172,7 @@ class Selection:
         try:
             index = operator.index(item)
         except TypeError:
-            raise DTypeError(
+            raise IndexTypeError(
                 self._op, f"indices are integers, slices, None, ... or arrays, got {item!r}"
             ) from None
         if not -extent <= index < extent:

@@ -47,6 +47,19 @@ ERRORS = {
     "an index that int64 does not hold": (
         lambda rt: rt.constant_from(X)[rt.constant_from(LARGEST)].numpy(), IndexError,
     ),
+    "text as an index": (lambda rt: rt.constant_from(X)["a"], IndexError),
+    "a float as an index": (lambda rt: rt.constant_from(X)[1.5], IndexError),
+    "a list of floats as an index": (lambda rt: rt.constant_from(X)[[0.5]], IndexError),
+    "a tensor of floats as an index": (
+        lambda rt: rt.constant_from(X).at[rt.constant_from(X)].set(0.0), IndexError,
+    ),
+    "floats along an axis": (
+        lambda rt: tw.take_along_axis(rt.constant_from(X), rt.constant_from(X)), IndexError,
+    ),
+    "floats taken": (lambda rt: tw.take(rt.constant_from(X), [0.5]), TypeError),
+    "a mode of padding that is none": (
+        lambda rt: tw.pad(rt.constant_from(X), 1, "edges"), ValueError,
+    ),
     "an entry of nothing": (lambda rt: tw.scatter_add(rt.zeros((0, 2)), [0], 1.0), IndexError),
     "reading more than memory": (lambda rt: tw.zeros((2**50,)).numpy(), MemoryError),
 }  # fmt: skip
