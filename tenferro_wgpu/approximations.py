@@ -243,3 +243,16 @@ def fixed(value: float, scale: float = 1.0) -> tuple[int, int]:
     numerator, denominator = abs(value * scale).as_integer_ratio()
     scaled = (numerator << 64) // denominator
     return scaled & 0xFFFFFFFF, scaled >> 32
+
+
+def fixed_signed(value: float, scale: float = 1.0) -> tuple[int, int]:
+    """The words of `value` times `scale` in two's complement, 64 bits behind the point.
+
+    A size below one half after the scale, which is a power of two.
+
+    >>> fixed_signed(-0.25)
+    (0, 3221225472)
+    """
+    numerator, denominator = (value * scale).as_integer_ratio()
+    scaled = (numerator << 64) // denominator
+    return scaled & 0xFFFFFFFF, scaled >> 32 & 0xFFFFFFFF
