@@ -125,6 +125,7 @@ def _are_quads(
     )
 
 
+#: Extents, strides from and to, offsets, and the shift.
 _Shifted: TypeAlias = tuple[
     tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int], tuple[int, int]
 ]
@@ -136,10 +137,7 @@ def _shifted(
     to_strides: tuple[int, ...],
     offsets: tuple[int, int],
     bits: str,
-) -> (
-    tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, int], tuple[int, int]]
-    | None
-):
+) -> _Shifted | None:
     """Extents, strides, offsets and the shift of a copy of rows in fours that begin anywhere.
 
     None where elements are no runs of neighbours in both layouts, or these are short.  Software
