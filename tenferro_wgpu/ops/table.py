@@ -36,7 +36,9 @@ def _may_be(others: str, x: Any, y: Any) -> bool:
     """Whether operands can promote to one of `others`: two bools alone make bools."""
     if others != "b":
         return True
-    return not any(isinstance(v, Value) and v.dtype is not bool_ for v in (x, y))
+    return (not isinstance(x, Value) or x.dtype is bool_) and (
+        not isinstance(y, Value) or y.dtype is bool_
+    )
 
 
 #: name -> primitive, for the tests that run every row.
