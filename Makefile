@@ -25,6 +25,8 @@ help:
 	@echo "make demo    restore a photograph on the best device here (options: DEMO=\"--steps 50\")"
 	@echo "make test    formatting, lint, types, the wheel, and the tests on every adapter"
 	@echo "make lint    formatting, lint and types alone"
+	@echo "make unit    the tests alone (options: PYTEST=\"-k matmul\" WORKERS=4)"
+	@echo "make wheel-check  builds the wheel and uses it in a fresh environment"
 	@echo "make bench   host cost per operation, transfers, and whole workloads against NumPy"
 	@echo "     bench-peers    the workloads in other libraries too, which it installs (PEERS=folder)"
 	@echo "     bench-targets  every target of this library's speed: ours, the reference, met or not"

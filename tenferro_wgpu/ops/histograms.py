@@ -213,12 +213,12 @@ def histogram(
         if added.dtype.kind == "b":
             added = cast_to(added, int64)
     found = apply(SEARCH_SORTED, edges, value, side="right")
-    last = views.sliced(edges, (count,), (count + 1,), (1,))
+    last = views.part(edges, 0, count, count + 1)
     places = choice.where(choice.equal(value, last), count - 1, arithmetic.subtract(found, 1))
     counts = _counted(places, added, count)
     if density:
         widths = arithmetic.subtract(
-            views.sliced(edges, (1,), (count + 1,), (1,)), views.sliced(edges, (0,), (count,), (1,))
+            views.part(edges, 0, 1, count + 1), views.part(edges, 0, 0, count)
         )
         numbers = counts if counts.dtype.kind == "c" else cast_to(counts, edges.dtype)
         counts = arithmetic.divide(arithmetic.divide(numbers, widths), total(numbers))
@@ -254,6 +254,6 @@ def digitize(x: Any, bins: Any, /, right: bool = False) -> Any:
         return ascending
     reversed_edges = apply(views.FLIP, edges, axes=(0,))
     descending = arithmetic.subtract(count, searchsorted(reversed_edges, value, side=side))
-    first = views.reshaped(views.sliced(edges, (0,), (1,), (1,)), ())
-    final = views.reshaped(views.sliced(edges, (count - 1,), (count,), (1,)), ())
+    first = views.picked(edges, 0, 0)
+    final = views.picked(edges, 0, count - 1)
     return choice.where(choice.less_equal(first, final), ascending, descending)

@@ -1,7 +1,7 @@
 """Special functions of real tensors: the error function and the family of the gamma function.
 
-Rows like those of `elementwise`; what they compute is in `backends/special_functions.py` and in
-`shaders/special.wgsl.j2`.
+Rows like those of `elementwise`; what they compute is in `backends/special_functions.py`, and in
+`shaders/special.wgsl.j2`, `shaders/gamma.wgsl.j2` and the dialects that use them.
 """
 
 from __future__ import annotations
