@@ -57,6 +57,7 @@ from .namespace_info import namespace_info as __array_namespace_info__
 from .ops import naming
 from .ops.activation import *
 from .ops.aliases import *
+from .ops.binning import *
 from .ops.bits import *
 from .ops.calculus import *
 from .ops.calling import astype
@@ -83,6 +84,7 @@ from .ops.creation import (
 from .ops.curves import *
 from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
+from .ops.editing import *
 from .ops.elementwise import *
 from .ops.exponential import *
 from .ops.finding import *
@@ -98,6 +100,7 @@ from .ops.norms import *
 from .ops.operators import compare
 from .ops.ordering import *
 from .ops.padding import pad
+from .ops.partitions import *
 from .ops.powers import *
 from .ops.products import *
 from .ops.quantiles import *
@@ -105,6 +108,7 @@ from .ops.rearranging import array_split, fliplr, flipud, repeat, roll, rot90, s
 from .ops.reduction import *
 from .ops.rounding import *
 from .ops.scanning import *
+from .ops.sets import *
 from .ops.signals import *
 from .ops.special import digamma, erf, erfc, lgamma, polygamma
 from .ops.spread import *
@@ -319,12 +323,14 @@ __all__ = [
 # Many modules name what is public themselves.
 __all__ += ops.activation.__all__
 __all__ += ops.aliases.__all__
+__all__ += ops.binning.__all__
 __all__ += ops.bits.__all__
 __all__ += ops.calculus.__all__
 __all__ += ops.choice.__all__
 __all__ += ops.closeness.__all__
 __all__ += ops.covariance.__all__
 __all__ += ops.curves.__all__
+__all__ += ops.editing.__all__
 __all__ += ops.elementwise.__all__
 __all__ += ops.exponential.__all__
 __all__ += ops.finding.__all__
@@ -332,11 +338,13 @@ __all__ += ops.floats.__all__
 __all__ += ops.hyperbolic.__all__
 __all__ += ops.norms.__all__
 __all__ += ops.ordering.__all__
+__all__ += ops.partitions.__all__
 __all__ += ops.powers.__all__
 __all__ += ops.reduction.__all__
 __all__ += ops.rounding.__all__
 __all__ += ops.scanning.__all__
 __all__ += ops.spread.__all__
+__all__ += ops.sets.__all__
 __all__ += ops.statistics.__all__
 __all__ += ops.trigonometry.__all__
 __all__ += ops.truth.__all__

@@ -30,7 +30,7 @@ from .value import Value, apply, constant_like
 __all__ = ["bincount", "digitize", "histogram"]
 
 
-def _counted(places: Value, weights: Value | None, length: int) -> Any:
+def counted(places: Value, weights: Value | None, length: int) -> Any:
     """The sum of weights, or the number, of each place from 0 to `length`; others are dropped."""
     if weights is None:
         return apply(COUNT_PLACES, places, length=length)
@@ -42,7 +42,7 @@ def _counted(places: Value, weights: Value | None, length: int) -> Any:
     return apply(SCATTER_ADD, counts, starts, rows, axes=(0,), mode="fill")
 
 
-def _weights(op: str, x: Value, weights: Any) -> Value | None:
+def weights_of(op: str, x: Value, weights: Any) -> Value | None:
     if weights is None:
         return None
     found = lift(op, weights, x)
@@ -92,7 +92,7 @@ def bincount(
         least = as_integer("bincount", "length", length)
     if least < 0:
         raise ArgumentError("bincount", f"a length cannot be negative, got {least}")
-    added = _weights("bincount", value, weights)
+    added = weights_of("bincount", value, weights)
     if added is not None:
         if added.dtype.kind == "c":
             raise DTypeError("bincount", "weights are real numbers", (added.dtype,))
@@ -100,7 +100,7 @@ def bincount(
     places = cast_to(value, int64)
     if length is None and value.size:
         least = max(least, run(_length(places), "bincount", "bincount(x, length=...)"))
-    return _counted(places, added, least)
+    return counted(places, added, least)
 
 
 def _length(places: Value) -> Reading[int]:
@@ -113,12 +113,14 @@ def _length(places: Value) -> Reading[int]:
     return found
 
 
-def _edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
+def bin_edges(op: str, x: Value, bins: Any, limits: Any) -> Value:
     """The ascending edges of bins, in the dtype of `x`."""
     if isinstance(bins, Value) or not is_scalar(bins):
         edges = bins if isinstance(bins, Value) else x.interpreter.array(_host_edges(op, bins))
         if edges.ndim != 1:
             raise ShapeError(op, f"edges are a vector, got shape {edges.shape}", (edges.shape,))
+        if edges.size < 2:
+            raise ShapeError(op, "there are at least two edges", (edges.shape,))
         return cast_to(edges, x.dtype)
     count = as_integer(op, "bins", bins)
     if count < 1:
@@ -200,22 +202,18 @@ def histogram(
     if density is not None:
         check_flag("histogram", "density", density)
     value = lift("histogram", x)
-    added = _weights("histogram", value, weights)
+    added = weights_of("histogram", value, weights)
     if value.dtype.kind == "c":
         raise DTypeError("histogram", "complex numbers have no order", (value.dtype,))
     value = to_inexact(views.reshaped(value, (value.size,)))
-    edges = _edges("histogram", value, bins, range)
+    edges = bin_edges("histogram", value, bins, range)
     count = edges.shape[0] - 1
-    if count < 1:
-        raise ShapeError("histogram", "there are at least two edges", (edges.shape,))
     if added is not None:
         added = views.reshaped(added, (value.size,))
         if added.dtype.kind == "b":
             added = cast_to(added, int64)
-    found = apply(SEARCH_SORTED, edges, value, side="right")
-    last = views.part(edges, 0, count, count + 1)
-    places = choice.where(choice.equal(value, last), count - 1, arithmetic.subtract(found, 1))
-    counts = _counted(places, added, count)
+    places = bin_of(value, edges)
+    counts = counted(places, added, count)
     if density:
         widths = arithmetic.subtract(
             views.part(edges, 0, 1, count + 1), views.part(edges, 0, 0, count)
@@ -223,6 +221,14 @@ def histogram(
         numbers = counts if counts.dtype.kind == "c" else cast_to(counts, edges.dtype)
         counts = arithmetic.divide(arithmetic.divide(numbers, widths), total(numbers))
     return counts, edges
+
+
+def bin_of(value: Value, edges: Value) -> Any:
+    """The number of the bin of each element of a vector; -1 or too large for those outside."""
+    count = edges.shape[0] - 1
+    found = apply(SEARCH_SORTED, edges, value, side="right")
+    last = views.part(edges, 0, count, count + 1)
+    return choice.where(choice.equal(value, last), count - 1, arithmetic.subtract(found, 1))
 
 
 def digitize(x: Any, bins: Any, /, right: bool = False) -> Any:

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, ShapeError
 from . import (
     activation,
     aliases,
+    binning,
     bits,
     calculus,
     choice,
@@ -25,6 +26,7 @@ from . import (
     covariance,
     curves,
     diagonals,
+    editing,
     exponential,
     finding,
     floats,
@@ -36,6 +38,7 @@ from . import (
     norms,
     ordering,
     padding,
+    partitions,
     powers,
     products,
     quantiles,
@@ -43,6 +46,7 @@ from . import (
     reduction,
     rounding,
     scanning,
+    sets,
     signals,
     special,
     spread,
@@ -252,10 +256,10 @@ class Operators(NumpyProtocols, Value):
 
 #: Modules all of whose public functions take a tensor first, and are methods.
 _MODULES: tuple[ModuleType, ...] = (
-    activation, aliases, arithmetic, bits, calculus, choice, closeness, convolution, covariance,
-    curves, exponential, finding, floats, histograms, hyperbolic, membership, norms, ordering,
-    powers, products, quantiles, reduction, rounding, scanning, signals, spread, statistics,
-    trigonometry, truth, uniqueness, windows,
+    activation, aliases, arithmetic, binning, bits, calculus, choice, closeness, convolution,
+    covariance, curves, editing, exponential, finding, floats, histograms, hyperbolic,
+    membership, norms, ordering, partitions, powers, products, quantiles, reduction, rounding,
+    scanning, sets, signals, spread, statistics, trigonometry, truth, uniqueness, windows,
 )  # fmt: skip
 #: The parts of complex numbers are properties.
 _PROPERTIES = frozenset({"real", "imag"})

@@ -19,6 +19,7 @@ NO_TENSORS = {
     "default_runtime", "device_get", "device_get_async", "devices", "finfo", "from_dlpack",
     "getitem_async", "iinfo", "init_async", "isdtype", "jvp", "nonzero_async", "result_type",
     "set_default_runtime", "tune", "unique_async", "warmup",
+    "intersect1d_async", "setdiff1d_async", "setxor1d_async", "union1d_async",
 }  # fmt: skip
 
 ONE = (
@@ -44,6 +45,7 @@ TWO = (
     "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_left_shift", "bitwise_right_shift", "isclose", "allclose", "array_equal", "divmod",
     "outer", "kron", "vecdot", "inner", "broadcast_arrays", "isin", "heaviside",
+    "intersect1d", "setdiff1d", "setxor1d", "union1d",
 )  # fmt: skip
 
 
@@ -83,6 +85,13 @@ CALLS: dict[str, Program] = {
     "percentile": lambda c: tw.percentile(c.x, 30),
     "nanquantile": lambda c: tw.nanquantile(c.x, 0.3),
     "nanpercentile": lambda c: tw.nanpercentile(c.x, 30),
+    "partition": lambda c: tw.partition(c.x, 1),
+    "argpartition": lambda c: tw.argpartition(c.x, 1),
+    "lexsort": lambda c: tw.lexsort((c.x, c.y)),
+    "delete": lambda c: tw.delete(c.x, [0, -1], axis=1),
+    "insert": lambda c: tw.insert(c.x, [0, 2], c.y[:, :2], axis=1),
+    "histogram2d": lambda c: tw.histogram2d(c.x[0], c.y[0], 3, ((0, 2), (0, 2))),
+    "histogramdd": lambda c: tw.histogramdd(c.x[:, :2], 3, ((0, 2), (0, 2))),
     "polyval": lambda c: tw.polyval(c.y[0], c.x),
     "topk": lambda c: tw.topk(c.x, 2),
     "searchsorted": lambda c: tw.searchsorted(tw.sort(c.x[0]), c.y),

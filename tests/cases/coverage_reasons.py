@@ -32,7 +32,7 @@ _COMPLEX = {
     ORDER: (
         "maximum minimum fmax fmin clip less less_equal greater greater_equal max min argmax "
         "argmin reduce_max reduce_min nanmax nanmin cummax cummin median nanmedian quantile "
-        "percentile nanquantile nanpercentile ptp histogram"
+        "percentile nanquantile nanpercentile ptp histogram histogram2d histogramdd"
     ),
     REAL: (
         "floor ceil trunc floor_divide remainder fmod divmod atan2 hypot logaddexp copysign "

@@ -38,6 +38,11 @@ case("sort, complex", tw.sort, Z)
 case("sort by its rule", lambda x: apply(SORT, x * 2, descending=True, places=None) * x, X)
 case("topk", lambda x: tw.topk(x, 2).values, X)
 case("topk, smallest", lambda x: tw.topk(x * x, 2, axis=0, largest=False).values, X)
+case("partition", lambda x: tw.partition(x * x, 2, axis=0) * x, X)
+case("delete", lambda x: tw.delete(x * x, [0, -1], axis=1) ** 2, X)
+case("insert", lambda x, v: tw.insert(x, [1, 0, 1], v * v, axis=0), X, _spread(3, 1, salt=12))
+case("union1d", lambda x, v: tw.union1d(x, v) ** 2, X, _spread(5, salt=13))
+case("setdiff1d", lambda x: tw.setdiff1d(x, x[0]) ** 2, X)
 case("unpermute", lambda x: unpermuted_rows(x * x, tw.argsort(x)), X)
 
 # -- masks and changed copies -------------------------------------------------------------------

@@ -52,7 +52,8 @@ def bases(c: Tensors) -> dict[str, tuple[Any, ...]]:
     x, y, v, i, k, m = c.x, c.y, c.v, c.i, c.k, c.m
     rows = tw.stack([y[:1]] * 2)
     return {
-        "arange": (5,), "array_split": (x, 2), "asarray": ([0, 1],), "astype": (x, "float32"),
+        "arange": (5,), "argpartition": (x, 1), "array_split": (x, 2), "asarray": ([0, 1],),
+        "astype": (x, "float32"),
         "bincount": (i,), "bitwise_and": (i, i), "bitwise_left_shift": (i, i), "bitwise_not": (i,),
         "bitwise_or": (i, i), "bitwise_right_shift": (i, i), "bitwise_xor": (i, i),
         "broadcast_in_dim": (x, (3, 2, 4), (0, 2)), "broadcast_to": (x, (2, 3, 4)),
@@ -62,13 +63,15 @@ def bases(c: Tensors) -> dict[str, tuple[Any, ...]]:
         "conv_transpose": (x[None], y[:, None, :2].repeat(2, axis=1)), "convolve": (v, v),
         "correlate": (v, v), "cross": (x[:, :3], y[:, :3]),
         "cumulative_logsumexp": (x, {"axis": 0}), "cumulative_prod": (x, {"axis": 0}),
-        "cumulative_sum": (x, {"axis": 0}), "digitize": (x, v), "dot": (x, y.T),
+        "cumulative_sum": (x, {"axis": 0}), "delete": (x, 1), "digitize": (x, v), "dot": (x, y.T),
         "dot_general": (x, y, (((1,), (1,)), ((), ()))), "dstack": ([x, y],),
         "dynamic_slice": (x, (1, 1), (2, 2)), "dynamic_update_slice": (x, y[:2, :2], (1, 1)),
         "empty": (3,), "expand_dims": (x, {"axis": 0}), "eye": (3,),
         "from_flat": ([0, 1, 1, 0], (2, 2)), "full": (3, 1), "full_like": (x, 1),
         "gather": (x, [[1], [0]], {"axes": (0,), "slice_sizes": (1, 4)}), "geomspace": (1, 8, 4),
-        "getitem": (x, (0,)), "hstack": ([x, y],), "indices": ((2, 2),), "interp": (x, v, v),
+        "getitem": (x, (0,)), "histogram2d": (v, v), "histogramdd": (x,),
+        "hstack": ([x, y],), "insert": (x, 1, 0.5), "lexsort": (x,), "partition": (x, 1),
+        "indices": ((2, 2),), "interp": (x, v, v),
         "linspace": (0, 1, 5), "logspace": (0, 1, 5), "masked_log_softmax": (x, m),
         "masked_softmax": (x, m), "matmul": (x, y.T), "meshgrid": (v, v), "moveaxis": (x, 0, 1),
         "nanpercentile": (x, 30), "nanquantile": (x, 0.3), "ones": (3,), "pad": (x, 1),

@@ -11,6 +11,7 @@ from . import (
     product_calls,
     reduction_calls,
     sampled_calls,
+    set_calls,
     structural_calls,
 )
 from .calls import CALLS
@@ -25,5 +26,6 @@ __all__ = [
     "product_calls",
     "reduction_calls",
     "sampled_calls",
+    "set_calls",
     "structural_calls",
 ]
