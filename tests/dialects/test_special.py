@@ -54,6 +54,8 @@ def test_polygamma_of_every_order(floats: str) -> None:
     dtype = dialect(floats).dtype
     random = np.random.default_rng(5)
     places = [(1, 0.02, 3), (2, 0.1, 40), (3, -3, 0), (4, 50, 5000), (20, 1, 30), (1, -30, -20)]
+    if floats != "f32":  # even orders have zeros between their poles: only the long sums are right
+        places += [(2, -2.5, -2.4), (4, -9.5, -9.49), (2, -300, -299), (500, 100, 300)]
     orders = np.repeat([order for order, _, _ in places], 8).astype(dtype)
     x = np.concatenate([random.uniform(low, high, 8) for _, low, high in places]).astype(dtype)
     with mpmath.workprec(200):
@@ -63,7 +65,8 @@ def test_polygamma_of_every_order(floats: str) -> None:
     got = evaluate(
         f"{{{{ {floats}.polygamma }}}}(a, b)", orders, x, result=floats, inputs=(floats, floats)
     )
-    np.testing.assert_allclose(got, exact, rtol=40 * float(np.finfo(dtype).eps))
+    bound = 40 if floats == "f32" else 1
+    np.testing.assert_allclose(got, exact, rtol=bound * float(np.finfo(dtype).eps))
     edges = np.array([0.0, -2.0, INFINITY, NAN], dtype)
     for order, expected in ((1, [INFINITY, INFINITY, 0, NAN]), (2, [NAN, NAN, 0, NAN])):
         n = np.full(4, order, dtype)
