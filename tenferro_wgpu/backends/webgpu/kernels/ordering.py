@@ -20,7 +20,7 @@ from tenferro_wgpu.backends.webgpu.kernels.launch import (
     dispatch_items,
 )
 from tenferro_wgpu.backends.webgpu.kernels.registry import kernel
-from tenferro_wgpu.backends.webgpu.kernels.sorting import BLOCK, sort_by_digits, sort_runs
+from tenferro_wgpu.backends.webgpu.kernels.sorting import merge_rows, sort_by_digits
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
 from tenferro_wgpu.backends.webgpu.memory import Buffer
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
@@ -84,7 +84,7 @@ def launch_argsort(
     keys = keys_of(x.dtype)
     records = _records(launcher, name, x, keys, params["descending"])
     if row <= LONGEST_MERGED_ROW or count <= MOST_MERGED:
-        records, stride = _merged(launcher, name, records, keys, count, row), keys.words
+        records, stride = merge_rows(launcher, records, keys.words, count, row, name), keys.words
     else:
         records, stride = _sorted(launcher, name, records, keys, count, row), 1
     dispatch_items(
@@ -121,22 +121,6 @@ def _records(
         launcher, "ordering/keys", (keys.kind, keys.bits), context, (elements,), (records,),
         (0, x.size, _ALL_ONES if descending else 0), x.size, name,
     )  # fmt: skip
-    return records
-
-
-def _merged(
-    launcher: Launcher, name: str, records: Buffer, keys: Keys, count: int, row: int
-) -> Buffer:
-    """Queue the merge sort of all rows; returns the sorted records."""
-    for run in sort_runs(row):
-        structure = "block" if run == 1 else "merge"
-        result = launcher.empty_buffer(4 * (keys.words + 1) * count, name)
-        dispatch_items(
-            launcher, "ordering/merge", (structure, keys.words),
-            {"pass": structure, "words": keys.words, "block": BLOCK}, (records,), (result,),
-            (0, count, row, run), count, name,
-        )  # fmt: skip
-        records = result
     return records
 
 

@@ -1,6 +1,6 @@
-"""Sorting (key, position) pairs on the device: for scatter, and for long rows.
+"""Sorting on the device: short rows of records, and (key, position) pairs of scatter and long rows.
 
-Few pairs are merged, many are sorted by the digits of their keys. Neither uses workgroup memory,
+Few are merged, many are sorted by the digits of their keys. Neither uses workgroup memory,
 barriers or atomics, which software adapters execute slowly; both orders are total, so that the
 result does not depend on the device's timing.
 """
@@ -85,7 +85,7 @@ def sort_pairs(launcher: Launcher, buffer: Buffer, count: int, largest: int, nam
     `largest` is the largest key, or any number above it: keys beyond it are equal to it.
     """
     if count <= MOST_MERGED:
-        return _merged(launcher, buffer, count, name)
+        return merge_rows(launcher, buffer, 1, count, count, name)
     return sort_by_digits(launcher, buffer, count, largest, name)
 
 
@@ -100,16 +100,24 @@ def sort_by_digits(
     return buffer
 
 
-def _merged(launcher: Launcher, buffer: Buffer, count: int, name: str) -> Buffer:
-    for run in sort_runs(count):
+def merge_rows(
+    launcher: Launcher, records: Buffer, words: int, count: int, row: int, name: str
+) -> Buffer:
+    """Queue the merge sort of `count` records in rows of `row`; returns the buffer of the result.
+
+    A record is a key of `words` words, the most significant first, and a number, which decides
+    between equal keys.
+    """
+    for run in sort_runs(row):
         structure = "block" if run == 1 else "merge"
-        result = launcher.empty_buffer(8 * count, name)
+        result = launcher.empty_buffer(4 * (words + 1) * count, name)
         dispatch_items(
-            launcher, "indexing/merge_pairs", (structure,), {"pass": structure, "block": BLOCK},
-            (buffer,), (result,), (0, count, run), count, name,
+            launcher, "ordering/merge", (structure, words),
+            {"pass": structure, "words": words, "block": BLOCK}, (records,), (result,),
+            (0, count, row, run), count, name,
         )  # fmt: skip
-        buffer = result
-    return buffer
+        records = result
+    return records
 
 
 def _sorted_by_digit(
