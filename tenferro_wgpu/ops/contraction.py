@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ..dtypes import bool_, int32
 from ..errors import DTypeError, ShapeError
 from ..tensor import ShapeDtype
 from . import structural, views
@@ -89,8 +88,7 @@ def _contract(x: Value, y: Value, contracting: Pair, batch: Pair) -> Any:
 
     Bools are counted: as in NumPy, their sum is whether any product is true.
     """
-    first, second = (cast_to(v, int32) if v.dtype is bool_ else widened(v) for v in (x, y))
-    out = apply(DOT_GENERAL, first, second, contracting=contracting, batch=batch)
+    out = apply(DOT_GENERAL, widened(x), widened(y), contracting=contracting, batch=batch)
     return cast_to(out, x.dtype)
 
 

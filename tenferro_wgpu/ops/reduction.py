@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dtypes import as_dtype, float16, real_dtype
+from ..dtypes import as_dtype, bool_, float16, real_dtype
 from ..errors import ArgumentError
 from . import choice, views
 from . import elementwise as arithmetic
@@ -69,7 +69,7 @@ def _total(
     out = reduced(primitive, value, normalize_axes(op, axis, value.ndim), keepdims)
     if initial is not None:
         out = combine(out, initial)
-    return cast_to(out, float16) if result is float16 else out
+    return cast_to(out, result) if result in (float16, bool_) else out
 
 
 def _extremum(
@@ -293,7 +293,7 @@ def sum_of_squares(
     result = value.dtype
     axes = normalize_axes("sum_of_squares", axis, value.ndim)
     out = reduced(REDUCE_SUM, squared_modulus(widened(value)), axes, keepdims)
-    return cast_to(out, float16) if result is float16 else out
+    return cast_to(out, result) if result in (float16, bool_) else out
 
 
 def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Any:

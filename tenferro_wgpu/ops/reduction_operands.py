@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import as_dtype, bool_, float16, float32, int64, real_dtype, uint64
+from ..dtypes import as_dtype, bool_, float16, float32, int32, int64, real_dtype, uint64
 from ..errors import DTypeError, ShapeError
 from . import choice, views
 from . import elementwise as arithmetic
@@ -39,9 +39,13 @@ def count_along(x: Value, axes: Shape) -> int:
     return math.prod(x.shape[axis] for axis in axes)
 
 
+#: What is summed in another dtype, as in NumPy: of bools it counts how many are true.
+_WIDER = {float16: float32, bool_: int32}
+
+
 def widened(x: Value) -> Value:
-    """float16 in float32, in which it is accumulated as in NumPy; anything else as it is."""
-    return cast_to(x, float32) if x.dtype is float16 else x
+    """The operand in the dtype its sums are computed in; they are cast back at the end."""
+    return cast_to(x, _WIDER.get(x.dtype, x.dtype))
 
 
 def inexact(op: str, x: Any, dtype: Any = None) -> tuple[Value, np.dtype[Any]]:

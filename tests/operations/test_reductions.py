@@ -105,3 +105,14 @@ def test_sums_keep_a_dtype_that_is_asked_for(rt, dtype):
     values = random(dtype, 60, 8).reshape(3, 20)
     got = tw.sum(rt.constant_from(values), axis=1, dtype=dtype).numpy()
     assert_close(got, np.sum(values, axis=1, dtype=dtype), 0)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32"])
+def test_sums_and_products_in_bool_are_or_and_and(rt, dtype):
+    values = np.array([[0, 1, 0, 2], [1, 3, 1, 1], [0, 0, 0, 0]], dtype)
+    x = rt.constant_from(values)
+    for name in ("sum", "prod", "cumsum", "cumprod", "mean", "nansum"):
+        ours, theirs = getattr(tw, name), getattr(np, name)
+        assert_close(ours(x, axis=1, dtype=bool).numpy(), theirs(values, axis=1, dtype=bool), 0)
+    empty = x[:, :0]
+    assert tw.sum(empty, dtype=bool).item() is False and tw.prod(empty, dtype=bool).item() is True
