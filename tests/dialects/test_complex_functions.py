@@ -8,9 +8,11 @@ infinities by zero, its log1p loses small real parts, and its exp2 rounds large 
 from __future__ import annotations
 
 import harness
+import mpmath
 import numpy as np
 import pytest
 from cases.complex_values import pairs_of_parts, same_specials
+from complex_domains import power
 from complex_functions import FUNCTIONS
 from harness import evaluate
 from measure_ulp import measure
@@ -117,6 +119,32 @@ def test_powers(complex_dialect: str) -> None:
     for count in (2, 3, 4, 5):
         powers = apply(complex_dialect, "pow", exact, np.full(4, count, dtype))
         np.testing.assert_array_equal(powers, exact**count)
+
+
+#: Bases and exponents of binary64 with results in range and angles of 100 to 1,000 bits. The third
+#: base has the modulus 1 + 2^-107: a divisor of 2^106 + 1 among Gaussian integers.
+HARD_POWERS = [
+    (1 + 2.0**-300 * 1j, 2.0**600),
+    (2, 1e300j),
+    ((5404319552844596 + 7205759403792793j) * 2.0**-53, 300.25 * 2.0**107),
+    (0.6 + 0.8j, 1.5e19),
+    (-1, 1e17 + 1 + 2j),
+    (-1j, 2.0**1000),
+    (3, 0.25 + 1e17j),
+]
+
+
+def test_powers_that_take_more_than_64_bits(complex_dialect: str) -> None:
+    if complex_dialect == "c64":
+        pytest.skip("these are numbers of complex128")
+    base, exponent = (np.array(each, complex) for each in zip(*HARD_POWERS, strict=True))
+    got = apply(complex_dialect, "pow", base, exponent)
+    for index, found in enumerate(got):
+        point = (mpmath.mpc(complex(each[index])) for each in (base, exponent))
+        exact = power(*point)
+        assert np.isfinite(complex(exact)), HARD_POWERS[index]
+        distance = abs(mpmath.mpc(complex(found)) - exact)
+        assert distance <= 4 * 2.0**-52 * abs(exact), HARD_POWERS[index]
 
 
 def test_powers_of_infinite_numbers(complex_dialect: str) -> None:
