@@ -26,7 +26,9 @@ Array = Any
 Namespace = Any
 
 
-def argsort(xp: Namespace, out: ShapeDtype, x: Array, *, descending: bool) -> Array:
+def argsort(
+    xp: Namespace, out: ShapeDtype, x: Array, *, descending: bool, first: int | None = None
+) -> Array:
     """The stable order of each row; descending it keeps equal elements in their order too."""
     if not descending:
         return xp.argsort(x, axis=-1, kind="stable")

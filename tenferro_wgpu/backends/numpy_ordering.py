@@ -26,8 +26,10 @@ _MOST_PLACES = 16
 _SHORTEST_PACKED = 1024
 
 
-def argsort(xp: Any, out: ShapeDtype, x: Array, *, descending: bool) -> Array:
-    """The stable order of each row; see `array_ordering_kernels.argsort`."""
+def argsort(
+    xp: Any, out: ShapeDtype, x: Array, *, descending: bool, first: int | None = None
+) -> Array:
+    """The stable order of each row; with `first`, only so many columns are right."""
     if x.dtype.itemsize > 4 or x.dtype.kind not in "fiu" or x.shape[-1] < _SHORTEST_PACKED:
         order: Array = shared.argsort(xp, out, x, descending=descending)
         return order
@@ -36,7 +38,12 @@ def argsort(xp: Any, out: ShapeDtype, x: Array, *, descending: bool) -> Array:
         np.invert(records, out=records)  # of signed numbers that turns the order around
     records <<= 32
     records |= np.arange(x.shape[-1])
-    records.sort(axis=-1)
+    if first is None or first > x.shape[-1] // 8:
+        records.sort(axis=-1)
+    elif first:
+        # Records are distinct, so that the smallest ones are found without sorting the others.
+        records.partition(first - 1, axis=-1)
+        records[..., :first].sort(axis=-1)
     records &= 0xFFFFFFFF
     return records
 

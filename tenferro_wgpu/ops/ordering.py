@@ -13,7 +13,7 @@ from ..dtypes import int64
 from ..errors import ArgumentError, ShapeError
 from . import views
 from .calling import as_integer, check_flag, lift, normalize_axis, promote
-from .indexing import take
+from .indexing import take, take_along_axis
 from .permuting import ARGSORT, SEARCH_SORTED, SORT, permuted_rows
 from .value import Value, apply, constant_like
 
@@ -53,11 +53,11 @@ def _axis_of(op: str, x: Any, axis: Any) -> tuple[Value, int]:
     return value, normalize_axis(op, axis, value.ndim)
 
 
-def row_order(matrix: Value, descending: bool = False) -> Any:
-    """The stable order of each row of a matrix, as int64."""
+def row_order(matrix: Value, descending: bool = False, first: int | None = None) -> Any:
+    """The stable order of each row of a matrix, as int64; with `first`, of so many columns."""
     if matrix.shape[1] <= 1 or matrix.size == 0:
         return constant_like(matrix, 0, dtype=int64)
-    return apply(ARGSORT, matrix, descending=bool(descending))
+    return apply(ARGSORT, matrix, descending=bool(descending), first=first)
 
 
 def sorted_rows(matrix: Value, descending: bool = False) -> tuple[Any, Any]:
@@ -157,10 +157,9 @@ def topk(
     if not 0 <= count <= extent:
         raise ArgumentError("topk", f"k={count} of {extent} elements along axis {place}")
     rows = Rows(value, place)
-    found = sorted_rows(rows.matrix, largest)
-    first = [
-        views.sliced(each, (0, 0), (each.shape[0], count), (1, 1)) for each in found
-    ]  # fmt: skip
+    order = row_order(rows.matrix, largest, count)
+    order = views.sliced(order, (0, 0), (order.shape[0], count), (1, 1))
+    first = (take_along_axis(rows.matrix, order, axis=1, mode="clip"), order)
     return TopK(*(rows.restored(each) for each in first))
 
 

@@ -17,7 +17,7 @@ from .value import Value, apply
 __all__ = ["ARGSORT", "PERMUTE", "SEARCH_SORTED", "SORT", "UNPERMUTE"]
 
 
-def _argsort_shape(x: ShapeDtype, *, descending: bool) -> ShapeDtype:
+def _argsort_shape(x: ShapeDtype, *, descending: bool, first: int | None) -> ShapeDtype:
     return ShapeDtype(x.shape, int64)
 
 
@@ -46,7 +46,8 @@ def _searched_shape(x: ShapeDtype, values: ShapeDtype, *, side: str) -> ShapeDty
 
 
 #: Of each row of a matrix, the indices that sort it.  Equal elements keep their order; NaN
-#: counts as the largest number, -0 and 0 as equal, complex numbers compare as NumPy's do.
+#: counts as the largest number, -0 and 0 as equal, complex numbers compare as NumPy's do.  With
+#: `first`, only so many columns are asked for.
 ARGSORT: Primitive = Primitive("argsort", ("x",), _argsort_shape)
 
 #: Where elements would have to be inserted into a sorted vector: before those that are equal to
@@ -86,4 +87,4 @@ SORT: Primitive = Primitive(
 
 
 def _order(x: Value, descending: bool) -> Any:
-    return apply(ARGSORT, x, descending=descending)
+    return apply(ARGSORT, x, descending=descending, first=None)

@@ -6,6 +6,7 @@ How many there are is read from the device (see `reading`).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from . import elementwise as arithmetic
 from .calling import cast_to, check_flag, lift, normalize_axis
 from .compaction import NONZERO, compressed, counts_of, total_of
 from .floats import isnan
-from .ordering import sorted_rows
+from .ordering import sorted_rows, sorted_values
 from .permuting import unpermuted_rows
 from .reading import Reading, run, run_async
 from .value import Value, apply, constant_like
@@ -143,9 +144,16 @@ def _before(ordered: Value, equal_nan: bool) -> Any:
     return counts_of(flags)
 
 
-def _elements(value: Value, equal_nan: bool) -> Reading[_Elements]:
+def _in_order(matrix: Value) -> tuple[Any, Any]:
+    """The sorted elements, and their number in place of the order, which nobody asks for."""
+    return sorted_values(matrix), matrix
+
+
+def _elements(
+    value: Value, equal_nan: bool, ordering: Callable[[Value], tuple[Any, Any]] = sorted_rows
+) -> Reading[_Elements]:
     size = value.size
-    ordered, order = sorted_rows(views.reshaped(value, (1, size)))
+    ordered, order = ordering(views.reshaped(value, (1, size)))
     column = views.reshaped(ordered, (size, 1))
     before = _before(column, equal_nan)
     count = yield total_of(before)
@@ -192,7 +200,9 @@ def unique_values(x: Any, /) -> Any:
     >>> tw.unique_values(tw.asarray([3.0, 1.0, 3.0])).tolist()
     [1.0, 3.0]
     """
-    return run(_elements(lift("unique_values", x), False), "unique_values", _ASYNC).values()
+    return run(
+        _elements(lift("unique_values", x), False, _in_order), "unique_values", _ASYNC
+    ).values()
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
@@ -207,7 +217,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     >>> values.tolist(), counts.tolist()
     ([1.0, 3.0], [1, 2])
     """
-    runs = run(_elements(lift("unique_counts", x), False), "unique_counts", _ASYNC)
+    runs = run(_elements(lift("unique_counts", x), False, _in_order), "unique_counts", _ASYNC)
     return UniqueCounts(runs.values(), runs.counts())
 
 

@@ -47,6 +47,10 @@ def test_orders_and_values_are_those_of_the_stable_sort(dtype, descending):
     found = run(backend, "argsort", x, shape=x.shape, dtype=np.int64, descending=descending)
     np.testing.assert_array_equal(found, expected)
     found = run(
+        backend, "argsort", x, shape=x.shape, dtype=np.int64, descending=descending, first=70
+    )
+    np.testing.assert_array_equal(found[:, :70], expected[:, :70])
+    found = run(
         backend, "sort", x, shape=x.shape, dtype=x.dtype, descending=descending, places=None
     )
     values = np.take_along_axis(x, expected, axis=-1)

@@ -182,7 +182,7 @@ ROWS = [
     Row("compress", (real(6, 2), of(I32, 7)), (4, 2), params={"count": 4}),
     Row("expand", (real(4, 2), of(I32, 7)), (6, 2)),
     Row("dynamic_update_slice", (real(5, 6), real(2, 3), of(I64, 2)), (5, 6)),
-    Row("argsort", (real(3, 4),), (3, 4), I64, {"descending": True}),
+    Row("argsort", (real(3, 4),), (3, 4), I64, {"descending": True, "first": 2}),
     Row("sort", (real(3, 4),), (3, 4), params={"descending": False, "places": (2,)}),
     Row("searchsorted", (real(5), real(2, 3)), (2, 3), I64, {"side": "left"}),
     *(Row(name, (real(3, 4), of(I64, 3, 4)), (3, 4)) for name in ("permute", "unpermute")),
