@@ -113,18 +113,16 @@ def gelu(x: Any, /, *, approximate: str = "none") -> Any:
     >>> tw.gelu(tw.asarray([0.0, 100.0])).tolist()
     [0.0, 100.0]
     """
-    value, result = _floats("gelu", x)
     check_choice("gelu", "approximate", approximate, ("none", "tanh"))
+    value, result = _floats("gelu", x)
     if approximate == "none":
         # erfc and not 1 + erf, of which nothing would be left for negative x.
         share = arithmetic.multiply(special.erfc(arithmetic.multiply(value, -math.sqrt(0.5))), 0.5)
-    elif approximate == "tanh":
+    else:
         cube = arithmetic.multiply(arithmetic.multiply(value, value), value)
         inner = arithmetic.add(value, arithmetic.multiply(cube, 0.044715))
         # (1 + tanh(u)) / 2 is sigmoid(2 u), and leaves digits where u is far below 0.
         share = exponential.sigmoid(arithmetic.multiply(inner, math.sqrt(8 / math.pi)))
-    else:
-        raise ArgumentError("gelu", f"approximate is 'none' or 'tanh', got {approximate!r}")
     return cast_to(arithmetic.multiply(value, share), result)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import ArgumentError, ShapeError
 from . import elementwise as arithmetic
 from . import joining, reduction, statistics, views
-from .calling import as_integer, broadcast_shapes, lift, normalize_axis, to_inexact
+from .calling import as_integer, broadcast_shapes, lift, normalize_axes, normalize_axis, to_inexact
 from .value import Value
 from .views import part
 
@@ -160,10 +160,9 @@ def gradient(f: Any, /, *spacings: Any, axis: Any = None, edge_order: int = 1) -
     if axis is None:
         axes = list(range(value.ndim))
     else:
+        normalize_axes(op, axis, value.ndim)
         given = axis if isinstance(axis, (tuple, list)) else (axis,)
         axes = [normalize_axis(op, one, value.ndim) for one in given]
-        if len(set(axes)) < len(axes):
-            raise ArgumentError(op, f"an axis is named twice in {axis!r}")
     places = _spacings(value, spacings, axes)
     for one in axes:
         if value.shape[one] < edge_order + 1:

@@ -310,9 +310,8 @@ def asarray(
     """An untracked tensor from host data; a tensor is returned as it is, in `dtype` if given.
 
     ndarrays and buffers keep their dtype; Python numbers and nested lists take the default
-    dtypes.  Host
-    data is copied unless ``copy=False``, which needs a read-only array.  Nested lists that hold
-    tensors are stacked where these are.
+    dtypes.  Host data is copied unless ``copy=False``, which needs a read-only array.  Nested
+    lists that hold tensors are stacked where these are.
 
     Raises:
         DTypeError: for data that is no array of numbers.

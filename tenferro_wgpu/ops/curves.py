@@ -6,16 +6,16 @@ Composites over element-wise operations, which WebGPU fuses; nothing is read.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import int64
+from ..dtypes import bool_
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, joining, rounding, scanning, statistics, views
 from . import elementwise as arithmetic
 from .calling import (
-    cast_to,
     is_scalar,
     lift,
     normalize_axis,
@@ -24,7 +24,7 @@ from .calling import (
     to_inexact,
 )
 from .trigonometry import sin
-from .value import constant_like
+from .value import Value, constant_like
 from .views import part
 
 __all__ = ["heaviside", "polyval", "sinc", "unwrap"]
@@ -35,11 +35,11 @@ def polyval(p: Any, x: Any, /) -> Any:
 
     Args:
         p: a tensor of one axis, or a list of numbers.
-        x: a tensor or scalar; dtypes promote.
+        x: a tensor or scalar; dtypes promote.  Of bools sums are or, products and.
 
     Raises:
         ShapeError: for coefficients of more than one axis.
-        DTypeError: for coefficients that are no numbers, ndarrays as `x`, and bools.
+        DTypeError: for coefficients that are no numbers, and for ndarrays.
 
     >>> import tenferro_wgpu as tw
     >>> tw.polyval([3, 0, 1], tw.asarray([0.0, 1.0, 2.0])).tolist()
@@ -62,8 +62,6 @@ def polyval(p: Any, x: Any, /) -> Any:
         coefficients = [
             views.reshaped(part(known, 0, n, n + 1), ()) for n in range(known.size)
         ]  # fmt: skip
-    if value.dtype.kind == "b":
-        value = cast_to(value, int64)
     result: Any = constant_like(value, 0)
     for number, coefficient in enumerate(coefficients):
         term = arithmetic.multiply(result, value) if number else result
@@ -148,8 +146,10 @@ def unwrap(
 
     Raises:
         AxisError: if the axis does not exist.
-        ArgumentError: for a period that is no positive number.
+        ArgumentError: for a period that is no positive, finite number.
         DTypeError: for complex numbers, bools, ndarrays and lists.
+        RangeError: for an integer period that an integer dtype does not hold, and for unsigned
+            integers, which do not hold negative steps.
 
     >>> import tenferro_wgpu as tw
     >>> tw.unwrap(tw.asarray([0, 1, 2, -1, 0]), period=4).tolist()
@@ -162,18 +162,20 @@ def unwrap(
             continue
         if not is_scalar(number) or isinstance(number, (complex, np.complexfloating)):
             raise DTypeError(op, f"{name} is a number, got {number!r}")
-    if not 0 < period < math.inf:
-        raise ArgumentError(op, f"a period is a positive number, got {period!r}")
+    if not 0 < period <= sys.float_info.max:
+        raise ArgumentError(op, f"a period is a positive, finite number, got {period!r}")
+    # Python's numbers: NumPy's wrap around or have few digits.
+    period = int(period) if isinstance(period, (int, np.integer)) else float(period)
     if value.dtype.kind in "cb":
         raise DTypeError(op, f"{value.dtype} tensors have no phase", (value.dtype,))
-    in_integers = value.dtype.kind in "iu" and isinstance(period, (int, np.integer))
+    in_integers = value.dtype.kind in "iu" and isinstance(period, int)
     value = value if in_integers else to_inexact(value)
     place = normalize_axis(op, axis, value.ndim)
     count = value.shape[place]
     if count < 2:
         return value
-    least = period / 2 if discont is None else discont
     high = period // 2 if in_integers else period / 2
+    least = period - high if discont is None else discont
     is_ambiguous = not in_integers or period % 2 == 0
     steps = statistics.diff(value, axis=place)
     wrapped = arithmetic.add(
@@ -183,8 +185,18 @@ def unwrap(
         at_edge = choice.logical_and(choice.equal(wrapped, -high), choice.greater(steps, 0))
         wrapped = choice.where(at_edge, constant_like(wrapped, high), wrapped)
     size = arithmetic.abs(steps)
-    is_small = choice.less(size, math.ceil(least) if in_integers else float(least))
+    is_small = _is_below(size, least)
     changes = choice.where(is_small, constant_like(steps, 0), arithmetic.subtract(wrapped, steps))
     total = scanning.cumulative_sum(changes, axis=place, dtype=value.dtype)
     mended = arithmetic.add(part(value, place, 1, count), total)
     return joining.concatenate([part(value, place, 0, 1), mended], axis=place)
+
+
+def _is_below(size: Value, least: Any) -> Any:
+    """Whether sizes are below a number of any kind and size."""
+    if size.dtype.kind == "f":
+        return choice.less(size, float(min(least, np.finfo(np.float64).max)))
+    highest = np.iinfo(size.dtype).max
+    if not least <= highest:  # NaN too: nothing is below it
+        return constant_like(size, not math.isnan(least), dtype=bool_)
+    return choice.less(size, math.ceil(max(least, 0)))

@@ -73,9 +73,8 @@ def device_indices(indices: Value, extents: Shape, mode: str) -> Any:
         return indices
     if indices.dtype == uint64:
         if mode == "wrap":
-            sizes = np.maximum(np.array(extents, np.uint64), 1)
-            divisor = indices.interpreter.array(sizes[0] if len(sizes) == 1 else sizes)
-            indices = rounding.remainder(indices, divisor)
+            divisors = indices.interpreter.array(_divisors(extents))
+            indices = rounding.remainder(indices, divisors)
         else:
             indices = choice.minimum(indices, constant_like(indices, 2**63 - 1))
     return cast_to(indices, int64)
@@ -99,7 +98,7 @@ def prepared_indices(op: str, x: Value, indices: Any, axis: int, mode: str) -> t
         array = array.astype(np.int64)
         array = np.where(array < 0, array + x.shape[axis], array)
         mode = "clip"
-    array = _within_int64(array, x.shape[axis], mode)
+    array = _within_int64(array, x.shape[axis : axis + 1], mode)
     narrow = array.size == 0 or (array.min() >= -(2**31) and array.max() < 2**31)
     return x.interpreter.array(array.astype(np.int32 if narrow else np.int64)), mode
 
@@ -157,18 +156,18 @@ def start_indices(
     array = index_array(op, indices)
     if array.ndim == 0 or array.shape[-1] != len(axes) or len(sizes) != x.ndim:
         return x.interpreter.array(array.astype(np.int64)), mode
+    found = _within_int64(array, tuple(x.shape[axis] for axis in axes), mode).astype(np.int64)
     if mode == "raise":
-        array = array.astype(np.int64)
         for column, axis in enumerate(axes):
-            starts = array[..., column]
+            starts = found[..., column]
             wrapped = np.where(starts < 0, starts + x.shape[axis], starts)
-            outside = (wrapped < 0) | (wrapped + sizes[axis] > x.shape[axis])
+            outside = (wrapped < 0) | (wrapped > x.shape[axis] - sizes[axis])
             if outside.any():
-                index = int(starts[outside].flat[0])
+                index = int(array[..., column][outside].flat[0])
                 raise IndexOutOfBoundsError(called(op), index=index, axis=axis, size=x.shape[axis])
-            array[..., column] = wrapped
+            found[..., column] = wrapped
         mode = "clip"
-    return x.interpreter.array(array.astype(np.int64)), mode
+    return x.interpreter.array(found), mode
 
 
 def scatter_add_slices(
@@ -235,16 +234,22 @@ def take(x: Any, indices: Any, /, axis: int | None = None, *, mode: str = "raise
     return _batch_to(views.reshaped(out, found.shape + rest), found.ndim, place)
 
 
-def _within_int64(array: np.ndarray[Any, Any], extent: int, mode: str) -> np.ndarray[Any, Any]:
+def _within_int64(array: np.ndarray[Any, Any], extents: Shape, mode: str) -> np.ndarray[Any, Any]:
     """Host indices with those that int64 does not hold as `device_indices` has them."""
     if array.dtype != np.uint64:
         return array
     found: np.ndarray[Any, Any]
     if mode == "wrap":
-        found = np.remainder(array, np.uint64(max(extent, 1)))
+        found = np.remainder(array, _divisors(extents))
     else:
         found = np.minimum(array, np.uint64(2**63 - 1))
     return found
+
+
+def _divisors(extents: Shape) -> Any:
+    """What numbers of a last axis that counts several axes, or of one axis, are divided by."""
+    sizes = np.maximum(np.array(extents, np.uint64), 1)
+    return sizes[0] if len(sizes) == 1 else sizes
 
 
 def _batch_to(x: Value, count: int, place: int) -> Any:

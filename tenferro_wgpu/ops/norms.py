@@ -135,12 +135,13 @@ def norm(x: Any, /, ord: Any = None, axis: Any = None, keepdims: bool = False) -
 def _matrix_norm(x: Value, ord: Any, rows: int, columns: int, keepdims: bool) -> Any:
     if isinstance(ord, str) and ord == "fro":
         return _vector_norm("norm", x, 2, tuple(sorted((rows, columns))), keepdims)
-    if isinstance(ord, (str, int, float)) and ord in _SPECTRAL:
+    is_number = isinstance(ord, (int, float, np.integer, np.floating))
+    if (is_number or isinstance(ord, str)) and ord in _SPECTRAL:
         raise UnsupportedOperationError(
             "norm", hint=f"ord={ord!r} of a matrix takes singular values, and linear algebra is "
             'not there; use "fro", 1, -1, inf or -inf, or NumPy on x.numpy()',
         )  # fmt: skip
-    if not isinstance(ord, (int, float)) or ord not in (1, -1, math.inf, -math.inf):
+    if not is_number or ord not in (1, -1, math.inf, -math.inf):
         raise ArgumentError(
             "norm", f'ord of a matrix is None, "fro", 1, -1, inf or -inf, got {ord!r}'
         )

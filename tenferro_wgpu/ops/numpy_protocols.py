@@ -58,6 +58,7 @@ from . import (
     truth,
     uniqueness,
 )
+from .value import Value
 
 __all__ = ["NumpyProtocols"]
 
@@ -393,7 +394,8 @@ def _call_method(name: str, method: str, inputs: Sequence[Any], options: dict[st
     given = {key: value for key, value in options.items() if value is not np._NoValue}
     function = UFUNCS.get(name)
     if method == "outer" and not given and function is not None and len(inputs) == 2:
-        first, second = (calling.lift(f"{name}.outer", x) for x in inputs)
+        anchor = next(x for x in inputs if isinstance(x, Value))
+        first, second = (calling.lift(f"{name}.outer", x, anchor) for x in inputs)
         places = tuple(range(first.ndim, first.ndim + second.ndim))
         return function(structural.expand_dims(first, places) if places else first, second)
     function = _METHODS.get((name, method))

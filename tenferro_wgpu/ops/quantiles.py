@@ -12,10 +12,10 @@ import numpy as np
 
 from ..dtypes import int64
 from ..errors import ArgumentError, DTypeError
-from . import choice, views
+from . import choice, reduction, structural, views
 from . import elementwise as arithmetic
 from .calling import cast_to, check_flag, is_scalar, lift, normalize_axes, to_inexact
-from .floats import isnan
+from .floats import isinf, isnan
 from .indexing import take, take_along_axis
 from .ordering import sorted_values
 from .rounding import floor_divide
@@ -90,6 +90,14 @@ class _Groups:
         if keepdims:
             self.shape = tuple(1 if n in axes else one for n, one in enumerate(value.shape))
 
+    def nothing(self, shape: Shape) -> Any:
+        """NaN for every group, each of no elements, in a shape whose last axes are the groups.
+
+        Made of the tensor, so that a derivative may be asked for.
+        """
+        total = views.reshaped(reduction.sum(self.rows, axis=1), self.shape)
+        return structural.broadcast_to(arithmetic.add(total, float("nan")), shape)
+
     def sort(self, *places: int) -> None:
         """Sort the rows; with `places` only these columns, and the last one, must be right."""
         wanted = tuple(sorted({*places, self.rows.shape[1] - 1})) if places else None
@@ -112,9 +120,13 @@ class _Groups:
 
 
 def _between(low: Value, high: Value, fraction: Any) -> Any:
-    """From `low` to `high`, rounded as NumPy's interpolation; equal ends give that end."""
+    """From `low` to `high`, rounded as NumPy's interpolation; equal infinities give that one.
+
+    Equal finite ends are no case of their own: their derivatives are as apart as those of others.
+    """
+    is_one_infinity = choice.logical_and(choice.equal(low, high), isinf(low))
     step = choice.where(
-        choice.equal(low, high), constant_like(low, 0), arithmetic.subtract(high, low)
+        is_one_infinity, constant_like(low, 0, shape=()), arithmetic.subtract(high, low)
     )
     rest = arithmetic.subtract(1, fraction)
     near_low = arithmetic.add(low, arithmetic.multiply(step, fraction))
@@ -147,7 +159,7 @@ def _quantile(
     shape = fractions.shape + groups.shape
     rows, count = groups.rows.shape
     if count == 0 or rows * fractions.size == 0:
-        return constant_like(groups.rows, float("nan"), shape=shape)
+        return groups.nothing(shape)
     found = positions(method, fractions.reshape(-1), count)
     low = np.floor(found).astype(np.int64)
     high = np.ceil(found).astype(np.int64)
@@ -234,7 +246,7 @@ def median(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     groups = _Groups("median", x, axis, keepdims)
     rows, count = groups.rows.shape
     if rows * count == 0:
-        return constant_like(groups.rows, float("nan"), shape=groups.shape)
+        return groups.nothing(groups.shape)
     groups.sort(count // 2, count // 2 - 1 + count % 2)
     middle = groups.columns([count // 2])
     if count % 2 == 0:
@@ -257,7 +269,7 @@ def nanmedian(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     groups = _Groups("nanmedian", x, axis, keepdims)
     rows, count = groups.rows.shape
     if rows * count == 0:
-        return constant_like(groups.rows, float("nan"), shape=groups.shape)
+        return groups.nothing(groups.shape)
     groups.sort()
     known = groups.known()
     low = floor_divide(choice.maximum(arithmetic.subtract(known, 1), 0), 2)
@@ -278,7 +290,7 @@ def _nanquantile(
     shape = fractions.shape + groups.shape
     rows, count = groups.rows.shape
     if count == 0 or rows * fractions.size == 0:
-        return constant_like(groups.rows, float("nan"), shape=shape)
+        return groups.nothing(shape)
     groups.sort()
     # Where to look for each possible number of elements, found as `quantile` does; the device
     # chooses the row of its number.

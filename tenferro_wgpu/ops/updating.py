@@ -67,9 +67,9 @@ class IndexedTensor:
     The index is anything that ``x[key]`` takes.  Values broadcast to the shape of ``x[key]`` and
     take the dtype of `x`, as in an assignment.  Where an index array names an element several
     times, `set` keeps the last value, as NumPy does; the others accumulate: divisors and exponents
-    are multiplied first.  A mask with a scalar
-    reads nothing from the device; a mask with a tensor reads how many elements it chooses
-    (`set_async` and its like wait for that where nothing can block).
+    are multiplied first.  A mask with a scalar reads nothing from the device; a mask with a tensor
+    reads how many elements it chooses (`set_async` and its like wait for that where nothing can
+    block).
 
     >>> import tenferro_wgpu as tw
     >>> x = tw.zeros((2, 3))

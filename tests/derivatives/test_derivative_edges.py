@@ -29,6 +29,16 @@ ROWS = {
     ),
     "max, tie": (tw.max, ([3, 1, 3, 3],), ([1 / 3, 0, 1 / 3, 1 / 3],)),
     "min, tie": (tw.min, ([3, 1, 3, 1],), ([0, 0.5, 0, 0.5],)),
+    "quantile, tie": (lambda x: tw.quantile(x, 0.5), ([1, 1],), ([0.5, 0.5],)),
+    "quantiles of nothing": (
+        lambda x: tw.quantile(x, [0.5, 0.1], axis=1) + tw.median(x, axis=1), (np.zeros((2, 0)),),
+        (np.zeros((2, 0)),),
+    ),
+    "no quantiles": (lambda x: tw.nanquantile(x, []), ([1, 2],), ([0, 0],)),
+    "quantile of infinities": (lambda x: tw.quantile(x, 0.25), ([INF, INF],), ([1, 0],)),
+    "nanquantile, tie": (
+        lambda x: tw.nanquantile(x, 0.25), ([2, NAN, 2, 2, 2],), ([0.25, 0, 0.75, 0, 0],),
+    ),
     "max, infinite": (tw.max, ([INF, 1, INF],), ([0.5, 0, 0.5],)),
     "max, NaN": (tw.max, ([1, NAN, 3],), ([0, 0, 0],)),
     "prod, one zero": (tw.prod, ([2, 0, 3],), ([0, 6, 0],)),

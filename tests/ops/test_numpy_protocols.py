@@ -159,6 +159,8 @@ CALLS = {
     "add.accumulate": lambda x: np.add.accumulate(x),
     "minimum.accumulate": lambda x: np.minimum.accumulate(x, axis=1),
     "subtract.outer": lambda x: np.subtract.outer(x, x[0]),
+    "subtract.outer of a scalar": lambda x: np.subtract.outer(2, x).astype(np.float32),
+    "multiply.outer with a scalar": lambda x: np.multiply.outer(x, 0.5).astype(np.float32),
     "NumPy scalar": lambda x: np.multiply(x, np.float64(2)).astype(np.float32),
 }
 

@@ -61,6 +61,13 @@ ERRORS = {
         lambda rt: tw.pad(rt.constant_from(X), 1, "edges"), ValueError,
     ),
     "an entry of nothing": (lambda rt: tw.scatter_add(rt.zeros((0, 2)), [0], 1.0), IndexError),
+    "an entry at a host index that int64 does not hold": (
+        lambda rt: tw.scatter(
+            rt.constant_from(WHOLE), np.array([[2**64 - 1]], np.uint64),
+            rt.constant_from(WHOLE[:1, None]), axes=(0,), combine="add",
+        ),
+        IndexError,
+    ),
     "reading more than memory": (lambda rt: tw.zeros((2**50,)).numpy(), MemoryError),
 }  # fmt: skip
 
@@ -103,6 +110,20 @@ VALUES = {
         lambda rt: tw.gather(
             rt.constant_from(X), rt.constant_from(np.array([[2**64 - 1, 2**63]], np.uint64)),
             axes=(0, 1), slice_sizes=(1, 1), mode="wrap",
+        ),
+        X[None, 1:, 2:],
+    ),
+    "windows at host indices that int64 does not hold, clipped": (
+        lambda rt: tw.gather(
+            rt.constant_from(X), np.array([[2**64 - 1, 2**63]], np.uint64), axes=(0, 1),
+            slice_sizes=(1, 1), mode="clip",
+        ),
+        X[None, 1:, 2:],
+    ),
+    "windows at host indices that int64 does not hold, wrapped": (
+        lambda rt: tw.gather(
+            rt.constant_from(X), np.array([[2**64 - 1, 2**63]], np.uint64), axes=(0, 1),
+            slice_sizes=(1, 1), mode="wrap",
         ),
         X[None, 1:, 2:],
     ),

@@ -1,9 +1,9 @@
 """Products that wait, so that the element-wise work behind them runs in the same kernel.
 
 running.py makes and runs them.  A product (`dot_general`, and a `conv` that is not one of
-matrices) is recorded like element-wise work,
-but alone: it is an operand of the groups that read it.  The first of them to run takes it along
-as an epilogue where it can; whoever else needs the product has it computed by itself.
+matrices) is recorded like element-wise work, but alone: it is an operand of the groups that read
+it.  The first of them to run takes it along as an epilogue where it can; whoever else needs the
+product has it computed by itself.
 """
 
 from __future__ import annotations
