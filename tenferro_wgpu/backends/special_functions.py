@@ -7,9 +7,12 @@ dtype.  The same algorithms, over the same coefficients, are in `shaders/special
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
 from typing import Any
+
+import numpy
 
 from .. import approximations as known
 from ..tensor import ShapeDtype
@@ -23,6 +26,8 @@ Namespace = Any
 _SERIES_FROM = 10.0
 #: From here on log gamma steps up; from here down its reflection loses nothing.
 _STEPS_UP_FROM = -24.0
+#: Elements that are computed at once.
+_BLOCK = 8192
 #: Terms that Euler and Maclaurin's sum adds before its correction.
 _ZETA_TERMS = 10
 
@@ -66,6 +71,22 @@ def _erfc_positive(xp: Namespace, x: Array) -> Array:
     return xp.exp(-short * short) * (xp.exp((short - x) * (short + x)) * scaled)
 
 
+def _in_blocks(function: Callable[[Namespace, Array], Array], xp: Namespace, x: Array) -> Array:
+    """`function` of `x`; on a CPU block by block: its many temporary arrays stay in cache."""
+    if xp is not numpy or x.size <= _BLOCK:
+        return function(xp, x)
+    flat = x.reshape(-1)
+    result = numpy.empty_like(flat)
+    for start in range(0, flat.size, _BLOCK):
+        result[start : start + _BLOCK] = function(xp, flat[start : start + _BLOCK])
+    return result.reshape(x.shape)
+
+
+def _has_any(xp: Namespace, condition: Array) -> bool:
+    """Whether a step has work to do; a device is not waited for, there it may have none."""
+    return xp is not numpy or bool(numpy.any(condition))
+
+
 def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
     """x + y and what its rounding lost (Knuth)."""
     total = x + y
@@ -99,7 +120,10 @@ def _inverse(xp: Namespace, x: tuple[Array, Array]) -> tuple[Array, Array]:
 
 def lgamma(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
     """The logarithm of the absolute value of the gamma function; infinite at its poles."""
-    x = _wide(xp, x)
+    return _in_blocks(_lgamma, xp, _wide(xp, x))
+
+
+def _lgamma(xp: Namespace, x: Array) -> Array:
     mirrored = x <= _STEPS_UP_FROM
     positive = _lgamma_stepped(xp, xp.where(mirrored, 1.0 - x, x))
     rest = xp.abs(x - xp.rint(x))
@@ -119,17 +143,17 @@ def _lgamma_stepped(xp: Namespace, x: Array) -> Array:
     before = step
     up = step < 1.5
     product = (xp.ones_like(x), xp.zeros_like(x))
+    crosses = _has_any(xp, x < 0)
     for _ in range(int(2.5 - _STEPS_UP_FROM)):
         down = step >= 2.5
         moves = down | (step < 1.5)
-        if not bool(xp.any(moves)):
+        if not _has_any(xp, moves):
             break
         before = xp.where(moves, step, before)
         step = xp.where(moves, step + xp.where(down, -1.0, 1.0), step)
         factor = xp.where(down, step, before)
-        # Tiny numbers are not halved: one step from them is all there is.
-        times = _times(xp, product, factor)
-        product = xp.where(moves, times[0], product[0]), xp.where(moves, times[1], product[1])
+        factor = xp.where(moves, factor, 1.0)
+        product = _times(xp, product, factor) if crosses else (product[0] * factor, product[1])
     place = xp.where(up, before - 1.0, step - 2.0)
     ratio = xp.where(xp.abs(product[0]) < 2.0**-90, 0.0, product[1] / product[0])
     logarithm = xp.log(xp.abs(product[0])) + ratio
@@ -148,7 +172,10 @@ def digamma(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
     is 1/s - 1/(1 - s) + 1/(1 + s) and a small rest, for the distance s to the nearest integer.
     These terms cancel at the zeros, so they are added in two numbers each.
     """
-    x = _wide(xp, x)
+    return _in_blocks(_digamma, xp, _wide(xp, x))
+
+
+def _digamma(xp: Namespace, x: Array) -> Array:
     negative = x < 0
     tiny = xp.abs(x) < 2.0**-60
     y = xp.where(tiny, 1.0, xp.abs(x))
@@ -160,7 +187,7 @@ def digamma(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
     share = xp.where(small, 1.0, 0.5) * xp.where(negative, 1.0, -1.0)
     share = xp.where(small & (below_one == negative), 0.0, share)
     total = (inverse[0] * share, inverse[1] * share)
-    if bool(xp.any(negative)):
+    if _has_any(xp, negative):
         total = _add(total, _cotangent(xp, xp.where(negative, rest, 0.25), negative))
     step = xp.where(small & ~below_one, y, 1.0)
     for _ in range(8):
