@@ -84,6 +84,7 @@ from .ops.creation import (
 from .ops.curves import *
 from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
+from .ops.divisors import *
 from .ops.editing import *
 from .ops.elementwise import *
 from .ops.exponential import *
@@ -330,6 +331,7 @@ __all__ += ops.choice.__all__
 __all__ += ops.closeness.__all__
 __all__ += ops.covariance.__all__
 __all__ += ops.curves.__all__
+__all__ += ops.divisors.__all__
 __all__ += ops.editing.__all__
 __all__ += ops.elementwise.__all__
 __all__ += ops.exponential.__all__

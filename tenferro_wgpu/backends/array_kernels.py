@@ -92,6 +92,7 @@ UFUNCS: dict[str, str] = {
     "logical_and": "logical_and",
     "logical_or": "logical_or",
     "logical_not": "logical_not",
+    "gcd": "gcd",
 }
 
 
@@ -118,6 +119,19 @@ def join_parts(xp: Namespace, out: ShapeDtype, x: Array, y: Array) -> Array:
     result.real[...] = x
     result.imag[...] = y
     return result
+
+
+def bitwise_count(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
+    """The number of ones, summed over fields of 2, 4 and 8 bits and then over all of these.
+
+    CuPy has no such function.
+    """
+    size = xp.abs(x.astype("int64")) if x.dtype.kind == "i" else x
+    size = size.astype("uint64")
+    size = size - ((size >> 1) & 0x5555555555555555)
+    size = (size & 0x3333333333333333) + ((size >> 2) & 0x3333333333333333)
+    size = (size + (size >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return (size * 0x0101010101010101) >> 56
 
 
 def copy(xp: Namespace, out: ShapeDtype, x: Array) -> Array:
@@ -224,6 +238,7 @@ KERNELS: dict[str, ArrayKernel] = {
     "rsqrt": rsqrt,
     "real": real,
     "imag": imag,
+    "bitwise_count": bitwise_count,
     "complex": join_parts,
     "copy": copy,
     "cast": cast,

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import uint8
+from ..tensor import ShapeDtype
 from . import choice
+from .calling import cast_to
 from .table import INTEGERS, binary, in_int8, unary
 
 __all__ = [
-    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor",
+    "bitwise_and", "bitwise_count", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor",
 ]  # fmt: skip
 
 bitwise_and: Any = binary(
@@ -49,6 +52,22 @@ bitwise_not: Any = unary(
     >>> import tenferro_wgpu as tw
     >>> tw.bitwise_not(tw.asarray([0, 5])).tolist()
     [-1, -6]
+    """,
+)  # fmt: skip
+
+
+def _count_shape(x: Any) -> ShapeDtype:
+    return ShapeDtype(x.shape, uint8)
+
+
+bitwise_count: Any = unary(
+    "bitwise_count", INTEGERS, shape_rule=_count_shape,
+    elsewhere=("b", lambda x: cast_to(x, uint8)),
+    doc="""How many bits of the magnitude are set, as uint8.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.bitwise_count(tw.asarray([0, 5, -7])).tolist()
+    [0, 2, 3]
     """,
 )  # fmt: skip
 bitwise_left_shift: Any = binary(

@@ -26,6 +26,7 @@ from . import (
     curves,
     data_types,
     diagonals,
+    divisors,
     editing,
     elementwise,
     exponential,
@@ -99,7 +100,8 @@ _METHODS: dict[tuple[str, str], Callable[..., Any]] = {
     ("minimum", "accumulate"): scanning.cummin,
 }
 _MODULES = (
-    bits, choice, elementwise, exponential, floats, hyperbolic, powers, rounding, trigonometry,
+    bits, choice, divisors, elementwise, exponential, floats, hyperbolic, powers, rounding,
+    trigonometry,
 )  # fmt: skip
 UFUNCS: dict[str, Callable[..., Any]] = {
     **{

@@ -26,6 +26,7 @@ from . import (
     covariance,
     curves,
     diagonals,
+    divisors,
     editing,
     exponential,
     finding,
@@ -257,7 +258,7 @@ class Operators(NumpyProtocols, Value):
 #: Modules all of whose public functions take a tensor first, and are methods.
 _MODULES: tuple[ModuleType, ...] = (
     activation, aliases, arithmetic, binning, bits, calculus, choice, closeness, convolution,
-    covariance, curves, editing, exponential, finding, floats, histograms, hyperbolic,
+    covariance, curves, divisors, editing, exponential, finding, floats, histograms, hyperbolic,
     membership, norms, ordering, partitions, powers, products, quantiles, reduction, rounding,
     scanning, sets, signals, spread, statistics, trigonometry, truth, uniqueness, windows,
 )  # fmt: skip

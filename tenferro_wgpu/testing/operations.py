@@ -62,6 +62,10 @@ def _joined(x: Array, y: Array) -> Array:
     return result
 
 
+def _ones(x: Array) -> Array:
+    return np.bitwise_count(x.astype(np.uint8) if x.dtype.kind == "b" else x)
+
+
 UNARY = {
     "negative": Case(tw.negative, np.negative, FIELD),
     "positive": Case(tw.positive, np.positive, FIELD),
@@ -83,6 +87,7 @@ UNARY = {
     "signbit": Case(tw.signbit, _is_negative, ALL),
     "nan_to_num": Case(tw.nan_to_num, np.nan_to_num, EVERY),
     "bitwise_not": Case(tw.bitwise_not, np.bitwise_not, BITS),
+    "bitwise_count": Case(tw.bitwise_count, _ones, BITS),
     "logical_not": Case(tw.logical_not, np.logical_not, EVERY),
     **FUNCTIONS_OF_ONE,
 }
@@ -118,6 +123,8 @@ BINARY = {
     "bitwise_and": Case(tw.bitwise_and, np.bitwise_and, BITS),
     "bitwise_or": Case(tw.bitwise_or, np.bitwise_or, BITS),
     "bitwise_xor": Case(tw.bitwise_xor, np.bitwise_xor, BITS),
+    "gcd": Case(tw.gcd, np.gcd, INTEGERS),
+    "lcm": Case(tw.lcm, np.lcm, INTEGERS),
     "bitwise_left_shift": Case(tw.bitwise_left_shift, np.left_shift, BITS),
     "bitwise_right_shift": Case(tw.bitwise_right_shift, np.right_shift, BITS),
     **FUNCTIONS_OF_TWO,

@@ -28,7 +28,8 @@ ONE = (
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "erf", "erfc", "lgamma",
     "digamma", "floor", "ceil", "round", "trunc", "isnan", "isinf", "isfinite", "signbit",
     "angle", "conj", "real", "imag", "positive", "deg2rad", "rad2deg", "nan_to_num",
-    "bitwise_not", "logical_not", "sum", "prod", "max", "min", "mean", "var", "std", "any",
+    "bitwise_count", "bitwise_not", "logical_not",
+    "sum", "prod", "max", "min", "mean", "var", "std", "any",
     "all", "argmax", "argmin", "count_nonzero", "sum_of_squares", "logsumexp", "norm", "nansum",
     "nanmean", "nanmax", "nanmin", "nanmedian", "average", "cov", "diff", "softmax",
     "log_softmax", "relu", "softplus", "silu", "gelu", "sort", "argsort", "median", "unique",
@@ -44,7 +45,7 @@ TWO = (
     "nextafter", "complex", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
     "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
     "bitwise_left_shift", "bitwise_right_shift", "isclose", "allclose", "array_equal", "divmod",
-    "outer", "kron", "vecdot", "inner", "broadcast_arrays", "isin", "heaviside",
+    "outer", "kron", "vecdot", "inner", "broadcast_arrays", "isin", "heaviside", "gcd", "lcm",
     "intersect1d", "setdiff1d", "setxor1d", "union1d",
 )  # fmt: skip
 

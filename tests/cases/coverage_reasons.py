@@ -25,7 +25,7 @@ _BOOLS = {
     NUMBERS_ONLY: "conv conv_transpose relu",
 }
 _BITS = [
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_count", "gcd", "lcm",
     "bitwise_left_shift", "bitwise_right_shift",
 ]  # fmt: skip
 _COMPLEX = {

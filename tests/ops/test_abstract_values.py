@@ -104,6 +104,8 @@ ROWS = [
     Row("sign_bit", (real(3),), (3,), BOOL),
     *(Row(name, (of(I64, 3, 1), of(I64, 4)), (3, 4), I64) for name in BITS),
     Row("bitwise_not", (of(I64, 3),), (3,), I64),
+    Row("bitwise_count", (of(I64, 3),), (3,), np.dtype("uint8")),
+    Row("gcd", (of(I64, 3, 1), of(I64, 4)), (3, 4), I64),
     Row("abs", (of(C128, 3),), (3,)),
     Row("real", (of(C128, 3),), (3,)),
     Row("imag", (of(C128, 3),), (3,)),

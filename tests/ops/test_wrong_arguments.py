@@ -55,6 +55,7 @@ def bases(c: Tensors) -> dict[str, tuple[Any, ...]]:
         "arange": (5,), "argpartition": (x, 1), "array_split": (x, 2), "asarray": ([0, 1],),
         "astype": (x, "float32"),
         "bincount": (i,), "bitwise_and": (i, i), "bitwise_left_shift": (i, i), "bitwise_not": (i,),
+        "bitwise_count": (i,), "gcd": (i, i), "lcm": (i, i),
         "bitwise_or": (i, i), "bitwise_right_shift": (i, i), "bitwise_xor": (i, i),
         "broadcast_in_dim": (x, (3, 2, 4), (0, 2)), "broadcast_to": (x, (2, 3, 4)),
         "atleast_1d": (x,), "atleast_2d": (x,), "atleast_3d": (x,), "broadcast_arrays": (x, y),

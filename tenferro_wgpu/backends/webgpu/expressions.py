@@ -32,7 +32,7 @@ LOOPING_FLOATS = frozenset(
 )
 #: Polynomials of two-word floats are loops as well (shaders/special.wgsl.j2).
 LOOPING_WIDE_FLOATS = LOOPING_FLOATS | {"erf", "erfc"}
-LOOPING_INTEGERS = frozenset({"pow"})
+LOOPING_INTEGERS = frozenset({"pow", "gcd"})
 LOOPING_COMPLEX = frozenset({"pow", "asin", "acos", "asinh", "acosh"})
 
 #: Operations of bool values, as WGSL over the argument names {0}, {1}: NumPy's arithmetic on

@@ -50,12 +50,12 @@ UNARY = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sigmoid",
     "sin", "cos", "tan", "asin", "acos", "atan",
     "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
-    "floor", "ceil", "round", "trunc", "bitwise_not",
+    "floor", "ceil", "round", "trunc", "bitwise_not", "bitwise_count",
 )  # fmt: skip
 BINARY = (
     "add", "sub", "mul", "div", "pow", "maximum", "minimum", "fmax", "fmin", "clip",
     "floor_divide", "remainder", "fmod", "atan2", "hypot", "logaddexp", "copysign", "nextafter",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right", "gcd",
 )  # fmt: skip
 SPECIAL = ("erf", "erfc", "lgamma", "digamma", "polygamma")
 #: Questions about floats, which give bools.
