@@ -151,10 +151,14 @@ def _winners(x: Value, out: Value, axis: int, beats: Any) -> tuple[Any, Any]:
 
 def _extremum_rules(beats: Any) -> tuple[Any, Any]:
     def vjp(g: Value, x: Value, out: Value, *, axis: int) -> Any:
+        if not x.shape[axis]:
+            return g  # there is no first element
         wins, stays = _winners(x, out, axis, beats)
         return choice.where(wins, _adjoint(g, stays, axis, False), constant_like(g, 0))
 
     def jvp(t: Value, x: Value, out: Value, *, axis: int) -> Any:
+        if not x.shape[axis]:
+            return t
         wins, stays = _winners(x, out, axis, beats)
         return recurrence(stays, choice.where(wins, t, constant_like(t, 0)), axis)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases.coverage_calls import ONE
 from reverse_mode import vjp
 
 import tenferro_wgpu as tw
@@ -208,3 +209,22 @@ def test_second_derivatives(rt, name):
         (reverse,) = vjp(slope(direction), (x,), one)
         np.testing.assert_allclose(forward.numpy(), row, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(reverse.numpy(), row, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0), (2, 0, 3)])
+def test_empty_tensors_have_empty_gradients(rt, shape):
+    """Every function of one tensor that takes an empty one."""
+    x = rt.variable_from(np.zeros(shape, np.float32))
+    tracked = 0
+    for name in (*ONE, "cumsum", "cumprod", "cummax", "cummin"):
+        x.clear_grad()
+        try:
+            out = getattr(tw, name)(x)
+        except (ValueError, TypeError):
+            continue  # what has no largest element, no matrix, no order
+        out = out[0] if isinstance(out, tuple) else out
+        if out.requires_grad:
+            out.backward(gradient=tw.ones_like(out.detach()))
+            assert x.grad.numpy().shape == shape, name
+            tracked += 1
+    assert tracked > 40
