@@ -60,7 +60,7 @@ def _histogram(
         length *= extent
     counts = views.reshaped(counted(places, added, length), tuple(shape))
     if density:
-        numbers = cast_to(counts, edges[0].dtype)
+        numbers = counts if counts.dtype.kind == "c" else cast_to(counts, edges[0].dtype)
         counts = arithmetic.divide(numbers, total(numbers))
         for axis, found in enumerate(edges):
             extent = shape[axis]

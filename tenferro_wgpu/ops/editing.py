@@ -120,9 +120,9 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Any:
         # Several slices may go before one place.
         places = np.repeat(places.reshape(1), new.shape[place])
     target = (*value.shape[:place], places.size, *value.shape[place + 1 :])
+    new = structural.broadcast_to(new, target)
     if places.size == 0:
         return value
-    new = structural.broadcast_to(new, target)
     order = np.argsort(places, kind="stable")
     # Where the slices of `x` and the new ones stand, in what they make when joined.
     source = np.insert(np.arange(count), places[order], count + order)

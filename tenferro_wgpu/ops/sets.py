@@ -72,7 +72,8 @@ def _union(op: str, x: Any, y: Any) -> Reading[Any]:
 
 
 def _intersection(op: str, x: Any, y: Any, unique: bool, indices: bool) -> Reading[Any]:
-    del unique  # that elements are distinct already spares nothing here
+    check_flag(op, "assume_unique", unique)  # which spares nothing here
+    check_flag(op, "return_indices", indices)
     first, second = _operands(op, x, y)
     ordered, order = _in_order(first)
     flags = choice.logical_and(_begins(ordered), isin(ordered, second))
@@ -86,6 +87,7 @@ def _intersection(op: str, x: Any, y: Any, unique: bool, indices: bool) -> Readi
 
 
 def _difference(op: str, x: Any, y: Any, unique: bool) -> Reading[Any]:
+    check_flag(op, "assume_unique", unique)
     first, second = _operands(op, x, y)
     if unique:
         return (yield from _chosen(isin(first, second, invert=True), first))[0]
@@ -95,7 +97,7 @@ def _difference(op: str, x: Any, y: Any, unique: bool) -> Reading[Any]:
 
 
 def _symmetric_difference(op: str, x: Any, y: Any, unique: bool) -> Reading[Any]:
-    del unique
+    check_flag(op, "assume_unique", unique)
     first, second = _operands(op, x, y)
     ordered, order = _in_order(joining.concatenate([first, second]))
     size = ordered.size
@@ -147,8 +149,6 @@ def intersect1d(
     >>> tw.intersect1d(tw.asarray([3, 1, 3, 4]), tw.asarray([3, 2, 1])).tolist()
     [1, 3]
     """
-    check_flag("intersect1d", "assume_unique", assume_unique)
-    check_flag("intersect1d", "return_indices", return_indices)
     program = _intersection("intersect1d", x, y, assume_unique, return_indices)
     return run(program, "intersect1d", "intersect1d_async")
 
@@ -167,7 +167,6 @@ def setdiff1d(x: Any, y: Any, /, assume_unique: bool = False) -> Any:
     >>> tw.setdiff1d(tw.asarray([5, 1, 3, 5]), tw.asarray([3, 2])).tolist()
     [1, 5]
     """
-    check_flag("setdiff1d", "assume_unique", assume_unique)
     return run(_difference("setdiff1d", x, y, assume_unique), "setdiff1d", "setdiff1d_async")
 
 
@@ -185,7 +184,6 @@ def setxor1d(x: Any, y: Any, /, assume_unique: bool = False) -> Any:
     >>> tw.setxor1d(tw.asarray([5, 1, 3]), tw.asarray([3, 2])).tolist()
     [1, 2, 5]
     """
-    check_flag("setxor1d", "assume_unique", assume_unique)
     program = _symmetric_difference("setxor1d", x, y, assume_unique)
     return run(program, "setxor1d", "setxor1d_async")
 
@@ -215,7 +213,6 @@ async def intersect1d_async(
     >>> asyncio.run(tw.intersect1d_async(tw.asarray([3, 1]), tw.asarray([2, 1]))).tolist()
     [1]
     """
-    check_flag("intersect1d_async", "return_indices", return_indices)
     program = _intersection("intersect1d_async", x, y, assume_unique, return_indices)
     return await run_async(program)
 
@@ -230,7 +227,6 @@ async def setdiff1d_async(x: Any, y: Any, /, assume_unique: bool = False) -> Any
     >>> asyncio.run(tw.setdiff1d_async(tw.asarray([3, 1]), tw.asarray([2, 1]))).tolist()
     [3]
     """
-    check_flag("setdiff1d_async", "assume_unique", assume_unique)
     return await run_async(_difference("setdiff1d_async", x, y, assume_unique))
 
 

@@ -133,6 +133,11 @@ def test_bins_of_several_axes(rt):
         for each, other in zip(mine, theirs, strict=True):
             np.testing.assert_allclose(each.numpy(), other, rtol=1e-6)
     assert tw.histogramdd(x, 2, ((0, 2),) * 3)[0].dtype == tw.int64
+    turned = rt.constant_from((heavy * (1 - 2j)).astype(np.complex64))
+    options = {"bins": 2, "range": ((0, 2),) * 3, "density": True}
+    want = np.histogramdd(points, **options, weights=heavy)[0]
+    got = tw.histogramdd(x, **options, weights=turned)[0].numpy()
+    np.testing.assert_allclose(got, want, rtol=1e-6)
     plane = points[:, ::2]
     a, b = rt.constant_from(plane[:, 0].copy()), rt.constant_from(plane[:, 1].copy())
     for bins in (4, (2, edges), edges):
@@ -154,6 +159,8 @@ def test_bins_of_several_axes(rt):
         (lambda x: tw.delete(x, [True], axis=0), errors.ShapeError, "delete: a mask"),
         (lambda x: tw.insert(x, 5, 1.0, axis=1), errors.IndexOutOfBoundsError, "insert: index 5"),
         (lambda x: tw.insert(x, [0, 1], x, axis=1), errors.ShapeError, "insert: "),
+        (lambda x: tw.insert(x, [], x[:, :2], axis=1), errors.ShapeError, "insert: "),
+        (lambda x: tw.setxor1d(x, x, x), errors.DTypeError, "setxor1d: assume_unique is True or"),
         (lambda x: tw.union1d(x, [1]), errors.DTypeError, "union1d: .*constant_from"),
         (lambda x: tw.histogram2d(x, x), errors.ShapeError, "histogram2d: vectors"),
         (lambda x: tw.histogramdd(x, (1, 2)), errors.ShapeError, "histogramdd: 2 bins for 4 axes"),
