@@ -114,6 +114,23 @@ def gradient_of_sum(operation: str, shape: tuple[int, ...], most: int) -> Worklo
     return Workload(label, "grad_sum", arrays, {"operation": operation}, {"dispatches": most})
 
 
+def convolution(channels: int, places: int, groups: int) -> Workload:
+    """3 x 3 windows over an image of so many channels, then a bias and ReLU."""
+
+    def arrays() -> list[Array]:
+        rng = np.random.default_rng(2)
+        shapes = (
+            (1, channels, places + 2, places + 2),
+            (channels, channels // groups, 3, 3),
+            (channels, 1, 1),
+        )
+        return [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
+
+    name = f"conv 3x3, {channels} channels of {places}x{places}"
+    name += "" if groups == 1 else ", depthwise"
+    return Workload(name, "conv", arrays, {"groups": groups}, {"dispatches": 1})
+
+
 def catalogue(scale: str = "full") -> list[Workload]:
     """Every workload in float32, at the sizes that `scale` names (see `SCALES`)."""
     full = {"full": True, "tiny": False}[scale]
@@ -137,7 +154,16 @@ def catalogue(scale: str = "full") -> list[Workload]:
         rows += [chain(size, False, 2), chain(size, True, 4)]
     for operation, most in (("add", 1), ("mul", 2), ("exp", 2), ("matmul", 4)):
         rows += [gradient_of_sum(operation, (n, n), most) for n in (2, 32)]
-    return [*rows, gradient_of_sum("matmul", (batch, 16, 16), 4)]
+    rows.append(gradient_of_sum("matmul", (batch, 16, 16), 4))
+    channels, places = (64, 56) if full else (3, 9)
+    for groups in (1, channels):
+        rows.append(convolution(channels, places, groups))
+    return [
+        *rows,
+        Workload(f"sort, {short(line)}", "sort", normal(line)),
+        Workload(f"cumsum(x*x), {short(line)}", "cumsum", normal(line), {}, {"dispatches": 3}),
+        Workload(f"x[x > 0], {short(line)}", "mask", normal(line), {}, {"dispatches": 7}),
+    ]
 
 
 def float64_workloads(scale: str = "full") -> list[tuple[Workload, Workload]]:

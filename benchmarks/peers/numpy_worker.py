@@ -107,6 +107,37 @@ def grad_sum(x: Array, y: Array, operation: str) -> Step:
     return step
 
 
+def conv(x: Array, kernel: Array, bias: Array, groups: int) -> Step:
+    """Sums over windows as one product, or of a window's places one after another."""
+    rows, columns = x.shape[2] - 2, x.shape[3] - 2
+
+    def step() -> Array:
+        if groups == 1:
+            windows = np.lib.stride_tricks.sliding_window_view(x[0], (3, 3), (1, 2))
+            sums = np.tensordot(kernel, windows, ((1, 2, 3), (0, 3, 4)))
+        else:
+            sums = np.zeros((x.shape[1], rows, columns), x.dtype)
+            for i in range(3):
+                for j in range(3):
+                    part = x[0, :, i : i + rows, j : j + columns]
+                    sums += kernel[:, 0, i, j, None, None] * part
+        return np.maximum(sums + bias, 0)[None]
+
+    return step
+
+
+def sort(x: Array) -> Step:
+    return lambda: np.sort(x)
+
+
+def cumsum(x: Array) -> Step:
+    return lambda: np.cumsum(x * x)
+
+
+def mask(x: Array) -> Step:
+    return lambda: x[x > 0]
+
+
 def mlp(inputs: Array, targets: Array, *arrays: Array, rate: float) -> Step:
     parameters, batch = list(arrays), np.float32(len(inputs))
     learning_rate = np.float32(rate)
@@ -138,7 +169,7 @@ PROGRAMS = {
     each.__name__: each
     for each in (
         elementwise, multiply_add, double, square, total, sums, matmul, adds, many_sizes, read,
-        tanh_chain, tanh_chain_grad, grad_sum, mlp,
+        tanh_chain, tanh_chain_grad, grad_sum, conv, sort, cumsum, mask, mlp,
     )
 }  # fmt: skip
 

@@ -108,6 +108,22 @@ class Programs:
 
         return step
 
+    def conv(self, x: Array, kernel: Array, bias: Array, groups: int) -> Step:
+        image, weights, added = (self._runtime.constant_from(each) for each in (x, kernel, bias))
+        return lambda: tw.relu(tw.conv(image, weights, groups=groups) + added)
+
+    def sort(self, x: Array) -> Step:
+        t = self._runtime.constant_from(x)
+        return lambda: tw.sort(t)
+
+    def cumsum(self, x: Array) -> Step:
+        t = self._runtime.constant_from(x)
+        return lambda: tw.cumsum(t * t)
+
+    def mask(self, x: Array) -> Step:
+        t = self._runtime.constant_from(x)
+        return lambda: t[t > 0]
+
     def mlp(self, inputs: Array, targets: Array, *arrays: Array, rate: float) -> Step:
         runtime = self._runtime
         x, wanted = runtime.constant_from(inputs), runtime.constant_from(targets)
@@ -135,7 +151,8 @@ class Programs:
 
 KINDS = (
     "elementwise", "multiply_add", "double", "square", "total", "sums", "matmul", "adds",
-    "many_sizes", "read", "tanh_chain", "tanh_chain_grad", "grad_sum", "mlp",
+    "many_sizes", "read", "tanh_chain", "tanh_chain_grad", "grad_sum", "conv", "sort", "cumsum",
+    "mask", "mlp",
 )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from tenferro_wgpu.backends.webgpu.kernels.scattering import (
 from tenferro_wgpu.backends.webgpu.kernels.sorting import (
     CHUNKS,
     CHUNKS_ON_GPU,
+    DIGIT_BITS,
+    DIGIT_BITS_ON_GPU,
     MOST_MERGED,
     plan_digit_sort,
     sort_pairs,
@@ -280,13 +282,15 @@ def test_sort_is_by_key_then_position(kernels, count, largest):
 
 
 @pytest.mark.parametrize("count", [2049, 1 << 20, (1 << 27) - 1])
-@pytest.mark.parametrize("chunks", [CHUNKS, CHUNKS_ON_GPU])
-def test_digit_sorts_have_no_long_loops(count, chunks):
-    plan = plan_digit_sort(count, 1000, chunks)
+@pytest.mark.parametrize(
+    ("chunks", "bits"), [(CHUNKS, DIGIT_BITS), (CHUNKS_ON_GPU, DIGIT_BITS_ON_GPU)]
+)
+def test_digit_sorts_have_no_long_loops(count, chunks, bits):
+    plan = plan_digit_sort(count, 1000, chunks, bits)
     assert plan.chunk * plan.chunks >= count
     assert plan.segment**2 >= plan.counters
-    assert plan.chunk + 32 <= 32768 and plan.segment <= 32768
-    assert plan.shifts == (0, 5)
+    assert plan.chunk + 2**bits <= 32768 and plan.segment <= 32768
+    assert plan.shifts == (0, bits)
 
 
 def test_a_gpu_sorts_in_more_chunks(kernels, monkeypatch):

@@ -20,12 +20,12 @@ from tenferro_wgpu.backends.webgpu.memory import Buffer
 BLOCK = 32
 #: The most pairs that are merged rather than sorted by digits.
 MOST_MERGED = 2048
-#: Bits of a digit: enough that few passes do, few enough that there are few numbers to add up.
-DIGIT_BITS = 5
-#: Chunks of pairs that the digit sort aims at on a CPU, on a GPU, which needs many invocations to
-#: hide the latency of its memory, and the fewest pairs of one.
-CHUNKS = 2048
-CHUNKS_ON_GPU = 16384
+#: Bits of a digit, and chunks of pairs that the digit sort aims at: enough bits that few passes do,
+#: few enough that there are few numbers to add up for each chunk.  A CPU has few invocations at a
+#: time; a GPU needs many to hide the latency of its memory.
+DIGIT_BITS, CHUNKS = 8, 256
+DIGIT_BITS_ON_GPU, CHUNKS_ON_GPU = 5, 16384
+#: The fewest pairs of a chunk.
 SHORTEST_CHUNK = 64
 #: Numbers that one invocation of a CPU adds up faster than three dispatches of many.
 FEW_NUMBERS = 4096
@@ -43,16 +43,17 @@ def sort_runs(count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class DigitSort:
-    """How many pairs each invocation handles, and the shift of each digit."""
+    """How many pairs each invocation handles, the bits of a digit and the shift of each."""
 
     chunk: int
     chunks: int
+    bits: int
     shifts: tuple[int, ...]
 
     @property
     def counters(self) -> int:
         """Numbers to add up in each pass."""
-        return self.chunks << DIGIT_BITS
+        return self.chunks << self.bits
 
     @property
     def segment(self) -> int:
@@ -60,15 +61,18 @@ class DigitSort:
         return scan_segment(self.counters)
 
 
-def plan_digit_sort(count: int, largest: int, chunks_wanted: int = CHUNKS) -> DigitSort:
+def plan_digit_sort(
+    count: int, largest: int, chunks_wanted: int = CHUNKS, bits: int = DIGIT_BITS
+) -> DigitSort:
     """Plan the sort of `count` pairs by keys up to `largest`.
 
     The longest loops are a chunk of pairs and the root of the counters.
     """
-    chunk = min(max(SHORTEST_CHUNK, -(-count // chunks_wanted)), LONGEST_LOOP // 2)
+    shortest = max(SHORTEST_CHUNK, 1 << bits)  # with fewer, more is counted than moved
+    chunk = min(max(shortest, -(-count // chunks_wanted)), LONGEST_LOOP // 2)
     chunks = -(-count // chunk)
-    shifts = tuple(range(0, max(largest.bit_length(), 1), DIGIT_BITS))
-    return DigitSort(chunk, chunks, shifts)
+    shifts = tuple(range(0, max(largest.bit_length(), 1), bits))
+    return DigitSort(chunk, chunks, bits, shifts)
 
 
 def scan_segment(count: int) -> int:
@@ -93,8 +97,10 @@ def sort_by_digits(
     launcher: Launcher, buffer: Buffer, count: int, largest: int, name: str
 ) -> Buffer:
     """`sort_pairs` for pairs in any order: those with equal keys keep it."""
-    wanted = CHUNKS if launcher.is_cpu else CHUNKS_ON_GPU
-    plan = plan_digit_sort(count, largest, wanted)
+    if launcher.is_cpu:
+        plan = plan_digit_sort(count, largest)
+    else:
+        plan = plan_digit_sort(count, largest, CHUNKS_ON_GPU, DIGIT_BITS_ON_GPU)
     for shift in plan.shifts:
         buffer = _sorted_by_digit(launcher, buffer, plan, count, shift, largest, name)
     return buffer
@@ -130,17 +136,17 @@ def _sorted_by_digit(
     name: str,
 ) -> Buffer:
     """Queue one pass of the digit sort."""
-    digits = {"digits": 1 << DIGIT_BITS}
+    digits = {"digits": 1 << plan.bits}
     params = (0, count, plan.chunks, plan.chunk, shift, largest)
     counts = launcher.empty_buffer(4 * plan.counters, name)
     dispatch_items(
-        launcher, "indexing/sort_digits", ("count",), {"pass": "count", **digits},
+        launcher, "indexing/sort_digits", ("count", plan.bits), {"pass": "count", **digits},
         (buffer,), (counts,), params, plan.chunks, name,
     )  # fmt: skip
     sum_before(launcher, counts, plan.counters, name)
     result = launcher.empty_buffer(8 * count, name)
     dispatch_items(
-        launcher, "indexing/sort_digits", ("move",), {"pass": "move", **digits},
+        launcher, "indexing/sort_digits", ("move", plan.bits), {"pass": "move", **digits},
         (buffer,), (result, counts), params, plan.chunks, name,
     )  # fmt: skip
     return result
