@@ -114,21 +114,21 @@ def gradient_of_sum(operation: str, shape: tuple[int, ...], most: int) -> Worklo
     return Workload(label, "grad_sum", arrays, {"operation": operation}, {"dispatches": most})
 
 
-def convolution(channels: int, places: int, groups: int) -> Workload:
-    """3 x 3 windows over an image of so many channels, then a bias and ReLU."""
+def convolution(channels: int, places: int, depthwise: bool) -> Workload:
+    """3 x 3 windows over an image, then a bias and ReLU; `depthwise`: each channel by itself."""
 
     def arrays() -> list[Array]:
         rng = np.random.default_rng(2)
         shapes = (
             (1, channels, places + 2, places + 2),
-            (channels, channels // groups, 3, 3),
+            (channels, 1 if depthwise else channels, 3, 3),
             (channels, 1, 1),
         )
         return [rng.standard_normal(shape, dtype=np.float32) for shape in shapes]
 
     name = f"conv 3x3, {channels} channels of {places}x{places}"
-    name += "" if groups == 1 else ", depthwise"
-    return Workload(name, "conv", arrays, {"groups": groups}, {"dispatches": 1})
+    name += ", depthwise" if depthwise else ""
+    return Workload(name, "conv", arrays, {"depthwise": depthwise}, {"dispatches": 1})
 
 
 def catalogue(scale: str = "full") -> list[Workload]:
@@ -156,8 +156,7 @@ def catalogue(scale: str = "full") -> list[Workload]:
         rows += [gradient_of_sum(operation, (n, n), most) for n in (2, 32)]
     rows.append(gradient_of_sum("matmul", (batch, 16, 16), 4))
     channels, places = (64, 56) if full else (3, 9)
-    for groups in (1, channels):
-        rows.append(convolution(channels, places, groups))
+    rows += [convolution(channels, places, depthwise) for depthwise in (False, True)]
     return [
         *rows,
         Workload(f"sort, {short(line)}", "sort", normal(line)),

@@ -107,20 +107,20 @@ def grad_sum(x: Array, y: Array, operation: str) -> Step:
     return step
 
 
-def conv(x: Array, kernel: Array, bias: Array, groups: int) -> Step:
+def conv(x: Array, kernel: Array, bias: Array, depthwise: bool) -> Step:
     """Sums over windows as one product, or of a window's places one after another."""
     rows, columns = x.shape[2] - 2, x.shape[3] - 2
 
     def step() -> Array:
-        if groups == 1:
-            windows = np.lib.stride_tricks.sliding_window_view(x[0], (3, 3), (1, 2))
-            sums = np.tensordot(kernel, windows, ((1, 2, 3), (0, 3, 4)))
-        else:
+        if depthwise:
             sums = np.zeros((x.shape[1], rows, columns), x.dtype)
             for i in range(3):
                 for j in range(3):
                     part = x[0, :, i : i + rows, j : j + columns]
                     sums += kernel[:, 0, i, j, None, None] * part
+        else:
+            windows = np.lib.stride_tricks.sliding_window_view(x[0], (3, 3), (1, 2))
+            sums = np.tensordot(kernel, windows, ((1, 2, 3), (0, 3, 4)))
         return np.maximum(sums + bias, 0)[None]
 
     return step

@@ -108,8 +108,9 @@ class Programs:
 
         return step
 
-    def conv(self, x: Array, kernel: Array, bias: Array, groups: int) -> Step:
+    def conv(self, x: Array, kernel: Array, bias: Array, depthwise: bool) -> Step:
         image, weights, added = (self._runtime.constant_from(each) for each in (x, kernel, bias))
+        groups = len(kernel) if depthwise else 1
         return lambda: tw.relu(tw.conv(image, weights, groups=groups) + added)
 
     def sort(self, x: Array) -> Step:
