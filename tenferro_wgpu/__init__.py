@@ -75,7 +75,6 @@ from .ops.creation import (
     from_flat,
     full,
     full_like,
-    linspace,
     ones,
     ones_like,
     zeros,
@@ -91,7 +90,7 @@ from .ops.exponential import *
 from .ops.finding import *
 from .ops.floats import *
 from .ops.getitem import getitem, getitem_async
-from .ops.grids import from_dlpack, geomspace, indices, logspace, meshgrid
+from .ops.grids import from_dlpack, geomspace, indices, linspace, logspace, meshgrid
 from .ops.histograms import *
 from .ops.hyperbolic import *
 from .ops.indexing import gather, scatter_add, scatter_add_slices, take, take_along_axis

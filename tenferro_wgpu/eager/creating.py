@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..ops import creation, diagonals
+from ..ops import creation, diagonals, grids
 
 if TYPE_CHECKING:
     from .tensor import EagerTensor
@@ -57,7 +57,7 @@ class Creating:
         self, start: Any, stop: Any, /, num: int, *, dtype: Any = None, endpoint: bool = True
     ) -> EagerTensor:
         """Evenly spaced numbers by their count; see `tenferro_wgpu.linspace`."""
-        return creation.linspace(  # type: ignore[no-any-return]
+        return grids.linspace(  # type: ignore[no-any-return]
             start, stop, num, dtype=dtype, device=self, endpoint=endpoint
         )
 

@@ -26,9 +26,7 @@ from ..errors import (
 from . import joining
 from .calling import (
     as_any_integer,
-    as_integer,
     cast_to,
-    check_flag,
     check_scalar,
     interpreter_of,
     is_scalar,
@@ -47,7 +45,6 @@ __all__ = [
     "from_flat",
     "full",
     "full_like",
-    "linspace",
     "ones",
     "ones_like",
     "zeros",
@@ -229,53 +226,6 @@ def _range_length(start: Any, stop: Any, step: Any) -> int:
 def is_whole(number: Any) -> bool:
     """Whether a scalar is an integer, not a float that equals one."""
     return isinstance(number, (int, np.integer))
-
-
-def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
-    endpoint: bool = True,
-) -> Any:  # fmt: skip
-    """`num` evenly spaced numbers from `start` to `stop`, which is included with `endpoint`.
-
-    The default float (or complex) unless `dtype` is given.  Values are NumPy's, but whole bounds of
-    an integer dtype are exact however large they are.
-
-    Raises:
-        ArgumentError: if `num` is negative, or for NaN in an integer dtype.
-        DTypeError: for bounds that are no scalars, or a `num` that is no integer.
-        RangeError: for bounds that `dtype` cannot hold.
-        DeviceOutOfMemoryError, TensorTooLargeError: if no memory holds so many.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.linspace(0.0, 1.0, 5).tolist()
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    """
-    check_flag("linspace", "endpoint", endpoint)
-    runtime = interpreter_of("device", device)
-    count = as_integer("linspace", "num", num)
-    if count < 0:
-        raise ArgumentError("linspace", f"num must not be negative, got {num}")
-    if dtype is not None:
-        target = as_dtype(dtype, "linspace")
-    elif any(isinstance(bound, (complex, np.complexfloating)) for bound in (start, stop)):
-        target = default_complex(runtime.default_dtype)
-    else:
-        target = runtime.default_dtype
-    for bound in (start, stop):
-        check_scalar("linspace", bound, target)
-    array = on_host(
-        "linspace", count, target,
-        lambda: np.linspace(
-            in_floats(start), in_floats(stop), count, endpoint=endpoint, dtype=target
-        ),
-    )  # fmt: skip
-    if target.kind in "iu" and count:
-        # NumPy computes in float64, which cannot hold them all.
-        if is_whole(start):
-            array[0] = start
-        if is_whole(stop) and endpoint and count > 1:
-            array[-1] = stop
-    return runtime.array(array)
 
 
 def eye(

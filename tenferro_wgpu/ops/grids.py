@@ -18,10 +18,10 @@ from .calling import (
     is_scalar,
     lift,
 )
-from .creation import in_floats, on_host
+from .creation import in_floats, is_whole, on_host
 from .value import Value
 
-__all__ = ["from_dlpack", "geomspace", "indices", "logspace", "meshgrid"]
+__all__ = ["from_dlpack", "geomspace", "indices", "linspace", "logspace", "meshgrid"]
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Any, ...]:
@@ -88,6 +88,60 @@ def indices(
         return meshgrid(*map(runtime.array, lines), indexing="ij", sparse=True)
     count = len(shape) * int(np.prod(shape, dtype=object))
     return runtime.array(on_host("indices", count, target, lambda: np.indices(shape, dtype=target)))
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
+    endpoint: bool = True, retstep: bool = False,
+) -> Any:  # fmt: skip
+    """`num` evenly spaced numbers from `start` to `stop`, which is included with `endpoint`.
+
+    With `retstep` a pair of them and the distance between two, a Python number.
+
+    The default float (or complex) unless `dtype` is given.  Values are NumPy's, but whole bounds of
+    an integer dtype are exact however large they are.
+
+    Raises:
+        ArgumentError: if `num` is negative, or for NaN in an integer dtype.
+        DTypeError: for bounds that are no scalars, or a `num` that is no integer.
+        RangeError: for bounds that `dtype` cannot hold.
+        DeviceOutOfMemoryError, TensorTooLargeError: if no memory holds so many.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.linspace(0.0, 1.0, 5).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    check_flag("linspace", "endpoint", endpoint)
+    check_flag("linspace", "retstep", retstep)
+    runtime = interpreter_of("device", device)
+    count = as_integer("linspace", "num", num)
+    if count < 0:
+        raise ArgumentError("linspace", f"num must not be negative, got {num}")
+    if dtype is not None:
+        target = as_dtype(dtype, "linspace")
+    elif any(isinstance(bound, (complex, np.complexfloating)) for bound in (start, stop)):
+        target = default_complex(runtime.default_dtype)
+    else:
+        target = runtime.default_dtype
+    for bound in (start, stop):
+        check_scalar("linspace", bound, target)
+    array = on_host(
+        "linspace", count, target,
+        lambda: np.linspace(
+            in_floats(start), in_floats(stop), count, endpoint=endpoint, dtype=target
+        ),
+    )  # fmt: skip
+    if target.kind in "iu" and count:
+        # NumPy computes in float64, which cannot hold them all.
+        if is_whole(start):
+            array[0] = start
+        if is_whole(stop) and endpoint and count > 1:
+            array[-1] = stop
+    if not retstep:
+        return runtime.array(array)
+    gaps = count - 1 if endpoint else count
+    step = (stop - start) / gaps if gaps > 0 else float("nan")
+    return runtime.array(array), step.item() if isinstance(step, np.generic) else step
 
 
 def logspace(

@@ -126,3 +126,13 @@ def test_scalars_of_where_take_the_default_precision(cpu):
     assert tw.where(condition, 1, True).dtype == np.int64
     with tw.EagerRuntime("cpu", default_dtype=tw.float64) as wide:
         assert tw.where(wide.constant_from([True]), 1j, 2).dtype == np.complex128
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (2.5, -1), (np.float32(1), 4), (1j, 2)])
+def test_linspace_tells_the_distance(cpu, bounds):
+    for count in (0, 1, 2, 5):
+        for endpoint in (True, False):
+            with cpu.as_default():
+                _, step = tw.linspace(*bounds, count, endpoint=endpoint, retstep=True)
+            _, wanted = np.linspace(*bounds, count, endpoint=endpoint, retstep=True)
+            np.testing.assert_allclose(step, wanted, rtol=1e-12)
