@@ -54,11 +54,12 @@ class Creating:
         )
 
     def linspace(
-        self, start: Any, stop: Any, /, num: int, *, dtype: Any = None, endpoint: bool = True
-    ) -> EagerTensor:
+        self, start: Any, stop: Any, /, num: int, *, dtype: Any = None, endpoint: bool = True,
+        retstep: bool = False,
+    ) -> Any:  # fmt: skip
         """Evenly spaced numbers by their count; see `tenferro_wgpu.linspace`."""
-        return grids.linspace(  # type: ignore[no-any-return]
-            start, stop, num, dtype=dtype, device=self, endpoint=endpoint
+        return grids.linspace(
+            start, stop, num, dtype=dtype, device=self, endpoint=endpoint, retstep=retstep
         )
 
     def eye(
