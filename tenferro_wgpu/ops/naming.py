@@ -6,14 +6,15 @@ are looked at, and the outermost public function among them is the one that was 
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 __all__ = ["called"]
 
-_PACKAGE = str(Path(__file__).resolve().parents[1])
+#: As the names of files in code objects have it: links are not followed.
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 #: Code of a public function -> (the name that errors give it, all of its names).
 _NAMES: dict[CodeType, tuple[str, frozenset[str]]] = {}
 
