@@ -54,13 +54,12 @@ from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
 from .namespace_info import namespace_info as __array_namespace_info__
-from .ops import naming
+from .naming import register as _register
 from .ops.activation import *
 from .ops.aliases import *
 from .ops.binning import *
 from .ops.bits import *
 from .ops.calculus import *
-from .ops.calling import astype
 from .ops.choice import *
 from .ops.closeness import *
 from .ops.contraction import dot_general, matmul, tensordot, vecdot
@@ -81,7 +80,7 @@ from .ops.creation import (
     zeros_like,
 )
 from .ops.curves import *
-from .ops.data_types import can_cast, finfo, iinfo, isdtype, result_type
+from .ops.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from .ops.diagonals import diag, diagonal, embed_diagonal, trace, tri, tril, triu
 from .ops.divisors import *
 from .ops.editing import *
@@ -359,12 +358,11 @@ __all__ += ops.signals.__all__
 __all__ += ops.membership.__all__
 
 # Errors name the public function that was called.
-naming.register({name: globals()[name] for name in __all__ if name != "WebGpuBackend"})
-naming.register(
+_register({name: globals()[name] for name in __all__ if name != "WebGpuBackend"})
+_register(
     {
         f"at[...].{name}": method
         for name, method in vars(ops.updating.IndexedTensor).items()
         if not name.startswith("_")
     }
 )
-errors.set_naming(naming.called)

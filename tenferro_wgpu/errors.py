@@ -6,10 +6,12 @@ already catches, so ``except ValueError`` keeps working.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+
+from .naming import called
 
 __all__ = [
     "ArgumentError",
@@ -44,22 +46,6 @@ __all__ = [
     "UnregisteredExtensionError",
     "UnsupportedOperationError",
 ]
-
-
-#: From the operation that finds an error to the public function that was called; the layer of
-#: operations puts it here.
-_naming: Callable[[str], str] | None = None
-
-
-def set_naming(naming: Callable[[str], str]) -> None:
-    """Say how the public function that was called is found."""
-    global _naming
-    _naming = naming
-
-
-def called(op: str) -> str:
-    """The public function that the program called, of which `op` is a part."""
-    return op if _naming is None else _naming(op)
 
 
 class TenferroError(Exception):

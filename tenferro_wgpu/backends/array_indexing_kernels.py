@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from ..errors import ArgumentError, IndexOutOfBoundsError, called
+from ..errors import ArgumentError, IndexOutOfBoundsError
+from ..naming import called
 from ..tensor import ShapeDtype
 
 __all__ = ["SCATTER_KERNELS", "dynamic_update_slice", "gather", "one_by_one", "without_atomics"]

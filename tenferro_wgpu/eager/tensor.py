@@ -32,8 +32,9 @@ from ..ops.bits import (
     bitwise_right_shift,
     bitwise_xor,
 )
-from ..ops.calling import astype, cast_to
+from ..ops.calling import cast_to
 from ..ops.contraction import matmul
+from ..ops.data_types import astype
 from ..ops.elementwise import add, divide, multiply, subtract
 from ..ops.operators import Operators
 from ..ops.powers import pow

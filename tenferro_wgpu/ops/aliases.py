@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .bits import bitwise_left_shift, bitwise_not, bitwise_right_shift
-from .calling import astype
 from .choice import where
+from .data_types import astype
 from .elementwise import abs, conj, divide, multiply, negative, subtract
 from .hyperbolic import acosh, asinh, atanh
 from .powers import pow

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import (
-    as_dtype,
     common_dtype,
     default_complex,
     int64,
@@ -377,29 +376,3 @@ CAST: Primitive = Primitive(
 REAL: Primitive = Primitive(
     "real", ("x",), _real_shape, vjp=lambda g: g, jvp=lambda t: apply(REAL, t), elementwise=True
 )
-
-
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """Convert a tensor to another dtype, explicitly and possibly with loss.
-
-    Floats to integers truncate toward zero as NumPy does; complex to real keeps the real part.
-    `copy` is accepted for the Array API; tensors are immutable, so no copy is ever visible.
-    `device` moves the tensor as `to_device` does.
-
-    Raises:
-        DTypeError: for a name that is no supported dtype.
-        NotDetachedError: for a tracked tensor and another device.
-
-    >>> import tenferro_wgpu as tw
-    >>> tw.astype(tw.asarray([1.7, -1.7]), tw.int32).tolist()
-    [1, -1]
-    """
-    check_flag("astype", "copy", copy)
-    del copy
-    value: Any = lift("astype", x)
-    if device is not None:
-        value = value.to_device(device)
-    target = as_dtype(dtype, "astype")
-    if value.dtype.kind == "c" and target.kind != "c" and target.kind != "b":
-        value = apply(REAL, value)
-    return cast_to(value, target)

@@ -1,6 +1,7 @@
 """The Array API's questions about dtypes: what mixes, what a dtype is and what it can hold.
 
-Answers are those of `dtypes`, whose rules every operation follows.  No values are read.
+Answers are those of `dtypes`, whose rules every operation follows.  No values are read.  And the
+conversion to another dtype.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ import numpy as np
 
 from ..dtypes import as_dtype, common_dtype, promote_dtypes, real_dtype, weak_scalar_dtype
 from ..errors import ArgumentError, DTypeError
-from .calling import interpreter_of, is_scalar
-from .value import Value
+from .calling import REAL, cast_to, check_flag, interpreter_of, is_scalar, lift
+from .value import Value, apply
 
-__all__ = ["FloatLimits", "IntegerLimits", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+__all__ = [
+    "FloatLimits", "IntegerLimits", "astype", "can_cast", "finfo", "iinfo", "isdtype",
+    "result_type",
+]  # fmt: skip
 
 DType = np.dtype[Any]
 
@@ -180,3 +184,29 @@ def iinfo(type: Any, /) -> IntegerLimits:
         raise DTypeError("iinfo", f"{dtype} is no integer dtype; use finfo", (dtype,))
     found = np.iinfo(dtype)
     return IntegerLimits(found.bits, int(found.max), int(found.min), dtype)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """Convert a tensor to another dtype, explicitly and possibly with loss.
+
+    Floats to integers truncate toward zero as NumPy does; complex to real keeps the real part.
+    `copy` is accepted for the Array API; tensors are immutable, so no copy is ever visible.
+    `device` moves the tensor as `to_device` does.
+
+    Raises:
+        DTypeError: for a name that is no supported dtype.
+        NotDetachedError: for a tracked tensor and another device.
+
+    >>> import tenferro_wgpu as tw
+    >>> tw.astype(tw.asarray([1.7, -1.7]), tw.int32).tolist()
+    [1, -1]
+    """
+    check_flag("astype", "copy", copy)
+    del copy
+    value: Any = lift("astype", x)
+    if device is not None:
+        value = value.to_device(device)
+    target = as_dtype(dtype, "astype")
+    if value.dtype.kind == "c" and target.kind != "c" and target.kind != "b":
+        value = apply(REAL, value)
+    return cast_to(value, target)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, IndexOutOfBoundsError, ShapeError, called
+from ..errors import DTypeError, IndexOutOfBoundsError, ShapeError
+from ..naming import called
 from . import joining, structural, views
 from .calling import as_integer, cast_to, is_scalar, lift, normalize_axis
 from .indexing import take

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError, called
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
+from ..naming import called
 from . import choice, views
 from . import elementwise as arithmetic
 from .calling import as_integer, cast_to, check_flag, is_scalar, lift, promote, to_inexact

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64, uint64
-from ..errors import ArgumentError, IndexOutOfBoundsError, IndexTypeError, ShapeError, called
+from ..errors import ArgumentError, IndexOutOfBoundsError, IndexTypeError, ShapeError
+from ..naming import called
 from . import choice, joining, rounding, structural, views
 from .calling import (
     as_axes,

@@ -7,7 +7,7 @@ TypeError naming ``x.numpy()``; ndarrays never mix in silently.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ from . import (
     truth,
     uniqueness,
 )
+from .numpy_counterparts import Counterpart, Several, no_counterpart
 from .value import Value
 
 __all__ = ["NumpyProtocols"]
@@ -117,57 +118,6 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
 
-class Counterpart:
-    """A function of ours under NumPy's parameter names and order.
-
-    `parameters` are NumPy's, first the `count` required ones; "theirs=ours" renames one.  Those
-    that our function does not have may only be left out.
-    """
-
-    def __init__(self, function: Callable[..., Any], count: int, parameters: str) -> None:
-        self._function = function
-        self._count = count
-        self.names = [name.partition("=")[0] for name in parameters.split()]
-        own = list(inspect.signature(function).parameters)[count:]
-        self._own = {}
-        for pair in parameters.split()[count:]:
-            theirs, _, ours = pair.partition("=")
-            if (ours or theirs) in own:
-                self._own[theirs] = ours or theirs
-
-    def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Call our function with the arguments of a call of NumPy's."""
-        given = {**dict(zip(self.names, args, strict=False)), **kwargs}
-        given = {key: value for key, value in given.items() if value is not np._NoValue}
-        if len(args) > len(self.names) or any(one not in given for one in self._required):
-            raise _no_counterpart(name, {})
-        given.pop("kind", None)  # an algorithm: results are the same
-        required = [given.pop(one) for one in self._required]
-        options: dict[str, Any] = {}
-        for key, value in given.items():
-            if key in self._own:
-                options[self._own[key]] = value
-            elif value is not None:
-                raise _no_counterpart(name, (key,))
-        return self._function(*required, **options)
-
-    @property
-    def _required(self) -> list[str]:
-        return self.names[: self._count]
-
-
-class Several(Counterpart):
-    """A function of any number of tensors, the first parameter of NumPy's; options follow."""
-
-    def __call__(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Call our function with the arguments of a call of NumPy's."""
-        unknown = [key for key, value in kwargs.items() if key not in self._own and value]
-        if unknown:
-            raise _no_counterpart(name, unknown)
-        options = {self._own[key]: value for key, value in kwargs.items() if key in self._own}
-        return self._function(*args, **options)
-
-
 def _last_diagonal(x: Any, offset: int = 0) -> Any:
     return diagonals.diagonal(x, offset, axis1=-2, axis2=-1)
 
@@ -218,7 +168,7 @@ FUNCTIONS: dict[str, Counterpart] = {
     "atleast_3d": Several(stacking.atleast_3d, 1, "arys"),
     "broadcast_arrays": Several(stacking.broadcast_arrays, 1, "args subok"),
     "meshgrid": Several(grids.meshgrid, 1, "xi copy sparse indexing"),
-    "astype": Counterpart(calling.astype, 2, "x dtype copy"),
+    "astype": Counterpart(data_types.astype, 2, "x dtype copy"),
     "average": Counterpart(statistics.average, 1, "a axis weights returned keepdims"),
     "broadcast_to": Counterpart(structural.broadcast_to, 2, "array shape subok"),
     "clip": Counterpart(choice.clip, 1, "a a_min=min a_max=max out min max"),
@@ -373,7 +323,7 @@ class NumpyProtocols:
             return _call_method(name, method, inputs, options)
         function = UFUNCS.get(name)
         if options or function is None:
-            raise _no_counterpart(name, options)
+            raise no_counterpart(name, options)
         return function(*inputs)
 
     def __array_function__(
@@ -387,7 +337,7 @@ class NumpyProtocols:
         name = f"{inside}.{func.__name__}".lstrip(".")
         counterpart = FUNCTIONS.get(name)
         if counterpart is None:
-            raise _no_counterpart(name, ())
+            raise no_counterpart(name, ())
         return counterpart(name, args, kwargs)
 
 
@@ -403,14 +353,5 @@ def _call_method(name: str, method: str, inputs: Sequence[Any], options: dict[st
     function = _METHODS.get((name, method))
     known = () if function is None else inspect.signature(function).parameters
     if function is None or any(key not in known for key in given):
-        raise _no_counterpart(f"{name}.{method}", given)
+        raise no_counterpart(f"{name}.{method}", given)
     return function(*inputs, **{"axis": 0, **given})
-
-
-def _no_counterpart(name: str, options: Collection[str]) -> DTypeError:
-    with_options = f" with {', '.join(options)}" if options else ""
-    return DTypeError(
-        f"numpy.{name}",
-        f"there is no counterpart for tensors{with_options}; "
-        f"use numpy.{name} on x.numpy(), or a function of tenferro_wgpu",
-    )

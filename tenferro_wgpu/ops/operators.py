@@ -60,7 +60,8 @@ from . import (
     windows,
 )
 from . import elementwise as arithmetic
-from .calling import SCALARS, astype
+from .calling import SCALARS
+from .data_types import astype
 from .getitem import getitem
 from .numpy_protocols import NumpyProtocols
 from .updating import TensorIndexer

@@ -21,8 +21,8 @@ from ..errors import (
     IndexShapeError,
     IndexTypeError,
     ShapeError,
-    called,
 )
+from ..naming import called
 from . import choice, joining, structural, views
 from .calling import broadcast_shapes, cast_to
 from .indexing import host_array, index_array, picked, prepared_indices

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import int64
-from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError, called
+from ..errors import ArgumentError, DTypeError, IndexOutOfBoundsError, ShapeError
+from ..naming import called
 from ..tensor import ShapeDtype
 from . import joining, structural, views
 from .calling import as_integer, cast_to, lift, normalize_axis, promote

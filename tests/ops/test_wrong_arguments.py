@@ -7,8 +7,12 @@ made of.  `BASES` are calls that succeed; one argument at a time is replaced.
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +32,7 @@ ODD: list[Any] = [
 FLAGS = {
     "keepdims", "descending", "stable", "largest", "sorted", "equal_nan", "invert", "density",
     "returned", "rowvar", "bias", "endpoint", "return_index", "return_inverse", "return_counts",
-    "sparse", "deg", "include_initial",
+    "sparse", "deg", "include_initial", "assume_unique", "return_indices",
 }  # fmt: skip
 #: Sizes are limits of memory, which its own operation names.
 OF_SIZES = (errors.TensorTooLargeError, errors.DeviceOutOfMemoryError)
@@ -172,6 +176,23 @@ def test_methods_and_operators_name_what_was_written(cpu):
     ):
         with pytest.raises(errors.TenferroError, match=f"^{words}"):
             call()
+
+
+def test_names_are_found_where_the_package_is_reached_by_a_link(tmp_path):
+    (tmp_path / "tenferro_wgpu").symlink_to(Path(tw.__file__).parent, target_is_directory=True)
+    program = """
+import tenferro_wgpu as tw
+rt = tw.EagerRuntime("cpu")
+try:
+    tw.vstack([rt.ones(2), rt.ones(3)])
+except tw.errors.ShapeError as error:
+    print(error)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert found.stdout.startswith("vstack: ")
 
 
 def test_functions_of_a_program_inside_a_transform_are_named(cpu):

@@ -17,7 +17,8 @@ import numpy as np
 
 from tenferro_wgpu.backends.webgpu.drivers.protocol import Command, ReadRequest
 from tenferro_wgpu.backends.webgpu.memory import Buffer, Slot
-from tenferro_wgpu.errors import IndexOutOfBoundsError, called
+from tenferro_wgpu.errors import IndexOutOfBoundsError
+from tenferro_wgpu.naming import called
 
 #: A record is four words: 1 for bad, the low word of the index (as i64), the position of its axis,
 #: the high word.

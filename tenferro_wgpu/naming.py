@@ -1,7 +1,8 @@
 """Which public function a program called, so that an error names it and not what it is made of.
 
-Errors ask when they are made (`errors.called`): the frames from there up to the program's own code
-are looked at, and the outermost public function among them is the one that was called.
+Errors ask when they are made: the frames from there up to the program's own code are looked at, and
+the outermost public function among them is the one that was called.  The package registers its
+functions once all are there.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import sys
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-__all__ = ["called"]
+__all__ = ["called", "register"]
 
 #: As the names of files in code objects have it: links are not followed.
-_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 #: Code of a public function -> (the name that errors give it, all of its names).
 _NAMES: dict[CodeType, tuple[str, frozenset[str]]] = {}
 
