@@ -88,13 +88,17 @@ def powers_near_one(
     smaller = np.append(uniform, -(2.0 ** random.uniform(-0.5, np.log2(-least), count // 2)))
     smaller = smaller.astype(dtype)
     with mpmath.workprec(300):
-        larger = [float(mpmath.log1p(-mpmath.exp(float(each)))) for each in smaller]
-    nearest = np.array(larger).astype(dtype)
+        zeros = [float(mpmath.log1p(-mpmath.exp(float(each)))) for each in smaller]
+    nearest = np.array(zeros).astype(dtype)
     beside = nearest * (1 + random.choice([-1, 1], nearest.size) * 2.0 ** random.uniform(-53, 0))
     towards = random.choice([-1, 1, 0], nearest.size).astype(dtype)
     neighbours = np.where(towards == 0, nearest, np.nextafter(nearest, towards))
     yield "next to zero", (neighbours, smaller)
     yield "about zero", (smaller, beside.astype(dtype))
+    larger = -(2.0 ** random.uniform(-7, -0.53, count))
+    result = larger * random.choice([-1, 1], count) * 2.0 ** random.uniform(-9, -0.1, count)
+    smaller = np.log(np.expm1(result) - np.expm1(larger))
+    yield "part lost", (larger.astype(dtype), smaller.astype(dtype))
 
 
 #: name -> (mpmath's function, NumPy's function): the first fields of a row after its name.
