@@ -100,10 +100,8 @@ def errors_in_ulp(
             unit = last_place(np.where(inside, exact, 0), dtype)
             distance = np.abs(wide - exact)
             error = np.where(inside, distance / unit, 0)
-            if flushes:
-                error = np.where(distance < 2 * limits.tiny, 0, error)
             if flushes:  # a part beside one that is not subnormal, too
-                error = np.where(np.abs(wide - exact) <= 2 * limits.tiny, 0, error)
+                error = np.where(distance <= 2 * limits.tiny, 0, error)
             return np.where(inside & ~np.isfinite(wide), np.inf, error)
         unit = last_place(np.where(np.isfinite(exact), exact, 0), dtype)
         error = np.abs(wide - exact) / unit

@@ -78,8 +78,7 @@ def _negative_numbers(name: str) -> Domains:
         first = np.append(random.choice([-0.504083008264455], count), -1.573498473162390)
         large = _digamma_zeros(sections)
         zeros = {"lgamma": random.choice(_LGAMMA_ZEROS, count), "digamma": np.append(first, large)}
-        if dtype != np.float16:
-            yield "about zeros", (_about(random, zeros[name], dtype),)
+        yield "about zeros", (_about(random, zeros[name], dtype),)
         yield "half-integers", ((-sections - 0.5).astype(dtype),)
         small = np.floor(2.0 ** random.uniform(0, min(digits - 1, 8), count)).astype(dtype)
         aside = random.choice([-np.inf, np.inf], count).astype(dtype)
