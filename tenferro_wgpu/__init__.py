@@ -50,6 +50,7 @@ from .eager.tensor import EagerTensor
 from .eager.transfers import device_get, device_get_async
 from .eager.tuning import tune
 from .eager.warmup import WarmupReport, warmup
+from .elsewhere import instead_of
 from .errors import TenferroError
 from .extension.cache import CacheSelector, ExtensionCacheKey
 from .extension.registry import AdContext
@@ -162,24 +163,14 @@ def __getattr__(name: str) -> Any:
         from .backends.webgpu.backend import WebGpuBackend
 
         return WebGpuBackend
-    hint = f"; {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+    hint = instead_of(name)
+    suffix = f"; {hint}" if hint else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{suffix}", name=name)
 
 
 def __dir__() -> list[str]:
     # What a program may use, for completion: neither submodules nor this file's own imports.
     return sorted([*__all__, "__version__", "__doc__", "__file__", "__name__", "__path__"])
-
-
-#: What to write in place of names that people try first.
-_ELSEWHERE = {
-    "array": "use asarray(...), or runtime.constant_from(...)",
-    "grad": "call loss.backward() and read x.grad",
-    "random": "make random numbers with NumPy and runtime.constant_from(...)",
-    "linalg": "linear algebra beyond products is not there; use NumPy's on x.numpy()",
-    "fft": "Fourier transforms are not there; use NumPy's on x.numpy()",
-    "einsum": "use matmul, tensordot or dot_general",
-}
 
 
 __all__ = [

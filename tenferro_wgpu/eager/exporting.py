@@ -181,6 +181,10 @@ class Exporting:
             raise TypeError("iteration over a tensor of shape ()")
         return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
 
+    def __contains__(self, item: Any) -> bool:
+        found: Any = self == item  # Python's own bool of what does not compare, such as a string
+        return found if isinstance(found, bool) else bool(found.any())
+
     def __setitem__(self, key: Any, value: Any) -> None:
         raise TypeError(
             "tensors are immutable; x.at[i].set(v) returns a changed tensor, "

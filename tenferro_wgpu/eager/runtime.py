@@ -223,6 +223,8 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
 
     def array(self, array: np.ndarray[Any, Any]) -> EagerTensor:
         """A host array as an untracked tensor."""
+        if not isinstance(array, np.ndarray):
+            raise DTypeError("array", "an ndarray is needed; constant_from(...) takes all else")
         with self._lock:
             return EagerTensor(self, self._open("array").upload(array))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..elsewhere import INSTEAD
 from ..errors import DTypeError
 
 __all__ = ["Counterpart", "Several", "no_counterpart"]
@@ -70,8 +71,11 @@ class Several(Counterpart):
 def no_counterpart(name: str, options: Collection[str]) -> DTypeError:
     """The error for a function of NumPy's that has none of ours, or not with these options."""
     with_options = f" with {', '.join(options)}" if options else ""
+    ours = None if options else INSTEAD.get(name)
     return DTypeError(
         f"numpy.{name}",
         f"there is no counterpart for tensors{with_options}; "
-        f"use numpy.{name} on x.numpy(), or a function of tenferro_wgpu",
+        + (f"{ours}, or " if ours else "")
+        + f"use numpy.{name} on x.numpy()"
+        + ("" if ours else ", or a function of tenferro_wgpu"),
     )

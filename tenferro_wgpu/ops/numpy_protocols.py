@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError
+from ..errors import ArgumentError, DTypeError
 from . import (
     binning,
     bits,
@@ -116,6 +116,15 @@ UFUNCS: dict[str, Callable[..., Any]] = {
 
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+
+
+def _where(condition: Any, x: Any = np._NoValue, y: Any = np._NoValue) -> Any:
+    # With a condition alone NumPy's `where` is another function.
+    if x is y is np._NoValue:
+        return finding.nonzero(condition)
+    if x is np._NoValue or y is np._NoValue:
+        raise ArgumentError("where", "x and y are given both, or neither")
+    return choice.where(condition, x, y)
 
 
 def _last_diagonal(x: Any, offset: int = 0) -> Any:
@@ -242,7 +251,7 @@ FUNCTIONS: dict[str, Counterpart] = {
     "triu": Counterpart(diagonals.triu, 1, "m k"),
     "var": Counterpart(statistics.var, 1, "a axis dtype out ddof keepdims where mean correction"),
     "vstack": Counterpart(stacking.vstack, 1, "tup dtype casting"),
-    "where": Counterpart(choice.where, 3, "condition x y"),
+    "where": Counterpart(_where, 1, "condition x y"),
     "bincount": Counterpart(histograms.bincount, 1, "x weights minlength"),
     "digitize": Counterpart(histograms.digitize, 2, "x bins right"),
     "histogram": Counterpart(histograms.histogram, 1, "a bins range density weights"),

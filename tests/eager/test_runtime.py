@@ -84,6 +84,7 @@ def test_exports(rt):
     assert np.asarray(x).dtype == np.float32
     assert float(x[0, 1]) == 1.0 and int(x[1, 2]) == 5 and bool(x[0, 1])
     assert [row.tolist() for row in x] == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert 5 in x and 5.5 not in x and x[0, 0] in x and "5" not in x
     np.testing.assert_array_equal(np.from_dlpack(x), x.numpy())
     with pytest.raises(BufferError, match="detach"):
         np.from_dlpack(rt.variable_from([1.0]))

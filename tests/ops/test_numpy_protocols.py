@@ -10,6 +10,7 @@ import pytest
 
 import tenferro_wgpu as tw
 from tenferro_wgpu import errors
+from tenferro_wgpu.elsewhere import INSTEAD
 from tenferro_wgpu.ops.numpy_protocols import FUNCTIONS, UFUNCS
 
 #: Each is called with the tensor and with the array it was made from, of shape (2, 3).
@@ -195,6 +196,15 @@ def test_questions_about_tensors_are_answered(rt):
     assert np.result_type(x, np.int64) == np.float32 and np.can_cast(x, np.float64)
 
 
+def test_where_of_a_condition_alone_finds_places(rt):
+    host = np.array([[0.0, 2.0, 3.0], [4.0, 0.0, 0.0]], np.float32)
+    x = rt.constant_from(host)
+    for got, expected in zip(np.where(x > 2.5), np.where(host > 2.5), strict=True):
+        np.testing.assert_array_equal(got.numpy(), expected)
+    with pytest.raises(errors.ArgumentError, match="where: x and y"):
+        np.where(x > 0, x)
+
+
 def test_functions_stay_on_the_tape(rt):
     x = rt.variable_from([[1.0, 2.0], [3.0, 4.0]])
     np.sum(np.sum(np.exp(x) * np.float32(2), 1)).backward()
@@ -206,7 +216,7 @@ def test_functions_stay_on_the_tape(rt):
     [
         (lambda x: np.linalg.svd(x), r"numpy\.linalg\.svd.*x\.numpy\(\)"),
         (lambda x: np.vander(x[0]), r"numpy\.vander.*x\.numpy\(\)"),
-        (lambda x: np.where(x > 0), r"numpy\.where"),
+        (lambda x: np.append(x, x), r"numpy\.append.*use concatenate, or .*x\.numpy\(\)"),
         (lambda x: np.sum(x, 1, where=np.ones(2, bool)), r"sum: .*constant_from"),
         (lambda x: np.sum(x, out=x), r"numpy\.sum.*with out"),
         (lambda x: np.hypot.reduce(x), r"numpy\.hypot\.reduce"),
@@ -254,3 +264,21 @@ def test_ndarrays_of_any_rank_mix_in_on_neither_side(rt, array):
             mixed()
     with pytest.raises(errors.DTypeError, match="constant_from"):
         np.where(x > 0, x, array)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("einsum", "tensordot"),
+        ("hsplit", "split with an axis"),
+        ("polyfit", r"numpy\.polyfit on x\.numpy\(\)"),
+        ("vmap", "first axes"),
+    ],
+)
+def test_names_that_are_missing_say_what_to_write(name, words):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; .*{words}"):
+        getattr(tw, name)
+
+
+def test_hints_are_for_names_that_are_missing():
+    assert not [name for name in INSTEAD if hasattr(tw, name)]
