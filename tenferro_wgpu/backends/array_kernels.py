@@ -19,7 +19,7 @@ from . import array_product_kernels as products
 from . import special_functions as special
 from .array_scan_kernels import SCAN_KERNELS
 
-__all__ = ["KERNELS", "UFUNCS", "BoundKernel", "bind_kernels"]
+__all__ = ["KERNELS", "UFUNCS", "ArrayKernel", "BoundKernel", "bind_kernels"]
 
 Array = Any
 Namespace = Any

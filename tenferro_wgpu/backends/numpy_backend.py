@@ -20,14 +20,30 @@ from ..errors import ArgumentError, DTypeError
 from ..layout import Layout
 from ..tensor import ShapeDtype, Tensor
 from .array_backend import ArrayBackend
-from .array_kernels import BoundKernel, bind_kernels
+from .array_kernels import ArrayKernel, BoundKernel, bind_kernels
 from .numpy_ordering import ORDERING
 from .numpy_scans import SCANS
+from .numpy_selection import select
 from .numpy_sums import reduce_sum
 
 __all__ = ["CpuBackend"]
 
 Result = TypeVar("Result")
+
+
+def bitwise_count(xp: Any, out: ShapeDtype, x: Any) -> Any:
+    """The number of ones of the magnitude."""
+    return np.bitwise_count(x)
+
+
+#: Kernels by primitive name, in place of the shared ones.
+_KERNELS: dict[str, ArrayKernel] = {
+    "reduce_sum": reduce_sum,
+    "bitwise_count": bitwise_count,
+    "select": select,
+    **SCANS,
+    **ORDERING,
+}
 
 #: Contexts in which NumPy's floating-point warnings are off, not in use by any thread now.
 #: Entering np.errstate costs 1 us per operation, re-entering such a context 0.1 us; and the
@@ -67,7 +83,7 @@ class CpuBackend(ArrayBackend):
             raise DTypeError("CpuBackend", f"threads is an integer or None, got {threads!r}")
         if threads is not None and threads < 1:
             raise ArgumentError("CpuBackend", f"threads must be at least 1, got {threads}")
-        super().__init__(bind_kernels(np, {"reduce_sum": reduce_sum, **SCANS, **ORDERING}))
+        super().__init__(bind_kernels(np, _KERNELS))
         self.threads = threads
         self.device_name = _processor_name()
         self._thread_limits = None if threads is None else _limit_blas_threads(threads)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bool_
+from ..dtypes import bool_, int32
 from ..errors import ArgumentError, DTypeError, ShapeError
 from . import choice, joining, reduction, structural, views
 from . import elementwise as arithmetic
@@ -26,6 +26,7 @@ from .calling import (
 )
 from .floats import isnan
 from .norms import root
+from .primitive import Primitive
 from .reduction_operands import (
     accumulated,
     as_real,
@@ -312,20 +313,7 @@ def nanmax(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     2.0
     """
     check_flag("nanmax", "keepdims", keepdims)
-    value = ordered("nanmax", x)
-    axes = normalize_axes("nanmax", axis, value.ndim)
-    if value.dtype.kind != "f" or not axes:
-        return reduced(REDUCE_MAX, value, axes, keepdims)
-    missing = isnan(value)
-    masked = choice.where(missing, constant_like(value, -np.inf, shape=()), value)
-    some = reduced(
-        REDUCE_MAX,
-        choice.where(missing, constant_like(value, 0, shape=()), constant_like(value, 1)),
-        axes,
-        keepdims,
-    )
-    out = reduced(REDUCE_MAX, masked, axes, keepdims)
-    return choice.where(choice.equal(some, 0), constant_like(value, np.nan, shape=()), out)
+    return _without_nan("nanmax", REDUCE_MAX, -np.inf, x, axis, keepdims)
 
 
 def nanmin(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
@@ -341,8 +329,20 @@ def nanmin(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Any:
     1.0
     """
     check_flag("nanmin", "keepdims", keepdims)
-    value = ordered("nanmin", x)
-    if value.dtype.kind != "f":
-        return reduced(REDUCE_MIN, value, normalize_axes("nanmin", axis, value.ndim), keepdims)
-    # Negating a float changes nothing but its sign, and ties share alike.
-    return arithmetic.negative(nanmax(arithmetic.negative(value), axis, keepdims=keepdims))
+    return _without_nan("nanmin", REDUCE_MIN, np.inf, x, axis, keepdims)
+
+
+def _without_nan(
+    op: str, primitive: Primitive, last: float, x: Any, axis: Any, keepdims: bool
+) -> Any:
+    """The extremum of what is not NaN, which loses to nothing but `last`."""
+    value = ordered(op, x)
+    axes = normalize_axes(op, axis, value.ndim)
+    if value.dtype.kind != "f" or not axes:
+        return reduced(primitive, value, axes, keepdims)
+    missing = isnan(value)
+    known = choice.where(missing, constant_like(value, last, shape=()), value)
+    out = reduced(primitive, known, axes, keepdims)
+    # As integers, which a kernel reduces together with what made them.
+    nothing = reduced(REDUCE_MIN, cast_to(missing, int32), axes, keepdims)
+    return choice.where(choice.not_equal(nothing, 0), constant_like(value, np.nan, shape=()), out)
