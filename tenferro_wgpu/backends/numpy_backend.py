@@ -23,6 +23,7 @@ from .array_backend import ArrayBackend
 from .array_kernels import ArrayKernel, BoundKernel, bind_kernels
 from .numpy_ordering import ORDERING
 from .numpy_scans import SCANS
+from .numpy_searching import searchsorted
 from .numpy_selection import select
 from .numpy_sums import reduce_sum
 
@@ -41,6 +42,7 @@ _KERNELS: dict[str, ArrayKernel] = {
     "reduce_sum": reduce_sum,
     "bitwise_count": bitwise_count,
     "select": select,
+    "searchsorted": searchsorted,
     **SCANS,
     **ORDERING,
 }
