@@ -194,6 +194,10 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     Returns:
         ``(f(*primals), derivative of f along tangents)``.
 
+    Second derivatives: `f` may call `jvp` itself, and the derivative of a variable has a
+    ``backward`` like any other tensor: it gives the matrix of second derivatives times the
+    direction.
+
     Raises:
         ShapeError, DTypeError: if a tangent does not fit its primal, or a primal is not a
             floating-point tensor.
@@ -203,6 +207,10 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     >>> y, dy = tw.jvp(lambda x: x * x, (x,), (tw.asarray(1.0),))
     >>> y.item(), dy.item()
     (9.0, 6.0)
+    >>> w = tw.asarray([1.0, 2.0]).requires_grad_()
+    >>> _, dw = tw.jvp(lambda w: (w**3).sum(), (w,), (tw.asarray([1.0, 0.0]),))
+    >>> dw.backward()[w].tolist()
+    [6.0, 0.0]
     """
     values = [lift("jvp", x) for x in primals]
     directions = [lift("jvp", t) for t in tangents]

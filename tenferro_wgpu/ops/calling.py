@@ -124,6 +124,8 @@ def check_scalar(op: str, scalar: Any, dtype: np.dtype[Any]) -> Any:
         ArgumentError: for NaN where `dtype` is an integer.
         RangeError: for a number out of the range of `dtype`.
     """
+    if isinstance(scalar, Value):
+        raise DTypeError(op, "expected a scalar, got a tensor; read it with .item()")
     if not is_scalar(scalar):
         raise DTypeError(op, f"expected a scalar, got {scalar!r}")
     if isinstance(scalar, (complex, np.complexfloating)) and dtype.kind not in "cb":

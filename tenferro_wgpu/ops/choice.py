@@ -183,6 +183,8 @@ SELECT = row(
 def where(condition: Any, x: Any, y: Any, /) -> Any:
     """Elements of `x` where `condition` holds, of `y` elsewhere.
 
+    The places where a condition holds are `nonzero`'s.
+
     A condition that is not bool counts as true where it is not 0.  The branch that is not
     chosen gets a derivative of exactly 0, even if it holds NaN or infinities.
 
