@@ -27,19 +27,19 @@ class Creating:
 
     __slots__ = ()
 
-    def zeros(self, shape: Any, *, dtype: Any = None) -> EagerTensor:
+    def zeros(self, shape: Any, dtype: Any = None) -> EagerTensor:
         """Zeros; see `tenferro_wgpu.zeros`."""
         return creation.zeros(shape, dtype=dtype, device=self)  # type: ignore[no-any-return]
 
-    def ones(self, shape: Any, *, dtype: Any = None) -> EagerTensor:
+    def ones(self, shape: Any, dtype: Any = None) -> EagerTensor:
         """Ones; see `tenferro_wgpu.ones`."""
         return creation.ones(shape, dtype=dtype, device=self)  # type: ignore[no-any-return]
 
-    def empty(self, shape: Any, *, dtype: Any = None) -> EagerTensor:
+    def empty(self, shape: Any, dtype: Any = None) -> EagerTensor:
         """Unspecified values; see `tenferro_wgpu.empty`."""
         return creation.empty(shape, dtype=dtype, device=self)  # type: ignore[no-any-return]
 
-    def full(self, shape: Any, fill_value: Any, *, dtype: Any = None) -> EagerTensor:
+    def full(self, shape: Any, fill_value: Any, dtype: Any = None) -> EagerTensor:
         """One scalar everywhere; see `tenferro_wgpu.full`."""
         return creation.full(  # type: ignore[no-any-return]
             shape, fill_value, dtype=dtype, device=self
@@ -63,7 +63,7 @@ class Creating:
         )
 
     def eye(
-        self, n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None
+        self, n_rows: int, n_cols: int | None = None, /, k: int = 0, *, dtype: Any = None
     ) -> EagerTensor:
         """A matrix with ones on a diagonal; see `tenferro_wgpu.eye`."""
         return creation.eye(  # type: ignore[no-any-return]
@@ -86,19 +86,19 @@ class Creating:
             values, shape, order, dtype=dtype, device=self
         )
 
-    def zeros_like(self, x: Any, /, *, dtype: Any = None) -> EagerTensor:
+    def zeros_like(self, x: Any, /, dtype: Any = None) -> EagerTensor:
         """Zeros of a tensor's shape and dtype; see `tenferro_wgpu.zeros_like`."""
         return creation.zeros_like(x, dtype=dtype, device=self)  # type: ignore[no-any-return]
 
-    def ones_like(self, x: Any, /, *, dtype: Any = None) -> EagerTensor:
+    def ones_like(self, x: Any, /, dtype: Any = None) -> EagerTensor:
         """Ones of a tensor's shape and dtype; see `tenferro_wgpu.ones_like`."""
         return creation.ones_like(x, dtype=dtype, device=self)  # type: ignore[no-any-return]
 
-    def empty_like(self, x: Any, /, *, dtype: Any = None) -> EagerTensor:
+    def empty_like(self, x: Any, /, dtype: Any = None) -> EagerTensor:
         """Unspecified values of a tensor's shape and dtype; see `tenferro_wgpu.empty_like`."""
         return creation.empty_like(x, dtype=dtype, device=self)  # type: ignore[no-any-return]
 
-    def full_like(self, x: Any, /, fill_value: Any, *, dtype: Any = None) -> EagerTensor:
+    def full_like(self, x: Any, /, fill_value: Any, dtype: Any = None) -> EagerTensor:
         """One scalar in a tensor's shape and dtype; see `tenferro_wgpu.full_like`."""
         return creation.full_like(  # type: ignore[no-any-return]
             x, fill_value, dtype=dtype, device=self

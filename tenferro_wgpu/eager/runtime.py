@@ -161,7 +161,7 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
 
     # -- bringing data in -------------------------------------------------------------------------
 
-    def variable_from(self, a: Any, *, dtype: Any = None, copy: bool | None = None) -> EagerTensor:
+    def variable_from(self, a: Any, dtype: Any = None, *, copy: bool | None = None) -> EagerTensor:
         """A tracked leaf: gradients reach it.
 
         Args:
@@ -185,7 +185,7 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
             )
         return make_tensor(self, tensor, tape.leaf(ShapeDtype(tensor.shape, tensor.dtype)))
 
-    def constant_from(self, a: Any, *, dtype: Any = None, copy: bool | None = None) -> EagerTensor:
+    def constant_from(self, a: Any, dtype: Any = None, *, copy: bool | None = None) -> EagerTensor:
         """An untracked tensor from the same kinds of input as `variable_from`."""
         return make_tensor(self, import_array(self, "constant_from", a, dtype, copy))
 

@@ -202,7 +202,7 @@ def matmul(x: Any, y: Any, /) -> Any:
     return _contract(first, second, ((first.ndim - 1,), (count,)), (pairs, pairs))
 
 
-def tensordot(x: Any, y: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x: Any, y: Any, /, axes: Any = 2) -> Any:
     """Sum over pairs of axes: the last `axes` of `x` with the first of `y`, or two lists.
 
     Any dtypes, which promote.

@@ -63,7 +63,7 @@ def _filled(op: str, shape: Any, value: Any, dtype: Any, device: Any) -> Any:
     return runtime.constant(value, target, as_shape(op, shape))
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """A tensor of zeros, in the default float unless `dtype` is given.
 
     Raises:
@@ -77,7 +77,7 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return _filled("zeros", shape, 0, dtype, device)
 
 
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """A tensor of ones, in the default float unless `dtype` is given.
 
     Raises:
@@ -91,7 +91,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return _filled("ones", shape, 1, dtype, device)
 
 
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """A tensor of unspecified values; they are zeros, as tensors cannot be written to.
 
     Raises:
@@ -105,7 +105,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return _filled("empty", shape, 0, dtype, device)
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """A tensor filled with a scalar, or with a tensor of shape () of the same runtime.
 
     Without `dtype`, Python numbers take the default dtype of their kind.
@@ -229,7 +229,7 @@ def is_whole(number: Any) -> bool:
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, *, dtype: Any = None,
     device: Any = None,
 ) -> Any:  # fmt: skip
     """A matrix with ones on diagonal `k` and zeros elsewhere.
@@ -255,7 +255,7 @@ def eye(
 
 
 def asarray(
-    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None
 ) -> Any:  # fmt: skip
     """An untracked tensor from host data; a tensor is returned as it is, in `dtype` if given.
 
@@ -308,7 +308,7 @@ def _like(op: str, x: Any, value: Any, dtype: Any, device: Any) -> Any:
     return _filled(op, model.shape, value, target, device)
 
 
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Any:
     """Zeros of the shape, dtype and runtime of `x`, without derivative.
 
     Raises:
@@ -321,7 +321,7 @@ def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     return _like("zeros_like", x, 0, dtype, device)
 
 
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Any:
     """Ones of the shape, dtype and runtime of `x`, without derivative.
 
     Raises:
@@ -334,7 +334,7 @@ def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     return _like("ones_like", x, 1, dtype, device)
 
 
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Any:
     """Unspecified values (zeros) of the shape, dtype and runtime of `x`.
 
     Raises:
@@ -347,7 +347,7 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
     return _like("empty_like", x, 0, dtype, device)
 
 
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """A scalar repeated to the shape, in the dtype and runtime of `x`.
 
     Raises:

@@ -169,7 +169,7 @@ def _matrices(op: str, x: Any) -> Value:
     return value
 
 
-def tril(x: Any, /, *, k: int = 0) -> Any:
+def tril(x: Any, /, k: int = 0) -> Any:
     """Matrices with zeros above diagonal `k`.
 
     Raises:
@@ -186,7 +186,7 @@ def tril(x: Any, /, *, k: int = 0) -> Any:
     return choice.where(below, value, constant_like(value, 0, shape=()))
 
 
-def triu(x: Any, /, *, k: int = 0) -> Any:
+def triu(x: Any, /, k: int = 0) -> Any:
     """Matrices with zeros below diagonal `k`.
 
     Raises:

@@ -164,7 +164,7 @@ def topk(
 
 
 def searchsorted(
-    x: Any, values: Any, /, *, side: str = "left", sorter: Any = None
+    x: Any, values: Any, /, side: str = "left", sorter: Any = None
 ) -> Any:  # fmt: skip
     """Where to insert values into a sorted vector so that it stays sorted, as int64.
 

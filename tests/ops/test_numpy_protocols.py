@@ -282,3 +282,31 @@ def test_names_that_are_missing_say_what_to_write(name, words):
 
 def test_hints_are_for_names_that_are_missing():
     assert not [name for name in INSTEAD if hasattr(tw, name)]
+
+
+#: Programs of a namespace: NumPy's and ours take these options by position alike.
+BY_POSITION = {
+    "zeros": lambda xp, x: xp.zeros((2, 3), "int8"),
+    "ones": lambda xp, x: xp.ones(3, np.float16),
+    "empty": lambda xp, x: xp.empty((0, 2), "int8"),
+    "full": lambda xp, x: xp.full((2, 2), 7, "int16"),
+    "eye": lambda xp, x: xp.eye(3, 4, 1, dtype="float32"),
+    "asarray": lambda xp, x: xp.asarray([1, 2], "float64"),
+    "zeros_like": lambda xp, x: xp.zeros_like(x, "int8"),
+    "ones_like": lambda xp, x: xp.ones_like(x, "int8"),
+    "full_like": lambda xp, x: xp.full_like(x, 2, "int8"),
+    "tril": lambda xp, x: xp.tril(x, -1),
+    "triu": lambda xp, x: xp.triu(x, 1),
+    "tensordot": lambda xp, x: xp.tensordot(x, x, 2),
+    "searchsorted": lambda xp, x: xp.searchsorted(xp.ravel(x), x, "right"),
+}
+
+
+@pytest.mark.parametrize("name", BY_POSITION)
+def test_options_stand_where_numpy_has_them(rt, name):
+    host = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with rt.as_default():
+        got = BY_POSITION[name](tw, rt.constant_from(host, "float32"))
+    expected = BY_POSITION[name](np, host)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got.numpy(), expected)
