@@ -271,8 +271,9 @@ def polygamma(xp: Namespace, out: ShapeDtype, n: Array, x: Array) -> Array:
 def _scaled_zeta(xp: Namespace, n: Array, q: Array) -> Array:
     """n! times the Hurwitz zeta function, the sum of (q + k)^-(n + 1) over k >= 0, for q > 0.
 
-    Euler and Maclaurin's formula, as in Cephes' zeta.c.  Powers are of q / (q + k) and the
-    factorial is divided by powers of q as it grows, so that neither leaves the range.
+    Euler and Maclaurin's formula, as in Cephes' zeta.c.  Powers are of q / (q + k).  The sum is
+    about q / n or above 1, so that it is divided by q first; the factors of n! over q follow from
+    either end, large ones while the product is below 1, which keeps it in range.
     """
     s = n + 1.0
     total = xp.ones_like(s)
@@ -293,9 +294,11 @@ def _scaled_zeta(xp: Namespace, n: Array, q: Array) -> Array:
             factor = factor * (rising / end)
     # Where the power vanishes the factors may have overflowed: there is nothing to correct.
     total = total + xp.where(power == 0, 0.0, power * correction)
-    scale = 1.0 / q
-    factor = xp.zeros_like(s)
+    total = total / q
+    low, high = xp.ones_like(s), n
     for _ in range(int(xp.max(n)) if n.size else 0):
-        factor = factor + 1.0
-        scale = xp.where(factor <= n, scale * (factor / q), scale)
-    return total * scale
+        is_large = total >= 1.0
+        factor = xp.where(is_large, low, high) / q
+        total = xp.where(low <= high, total * factor, total)
+        low, high = xp.where(is_large, low + 1.0, low), xp.where(is_large, high, high - 1.0)
+    return total

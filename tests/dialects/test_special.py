@@ -56,6 +56,9 @@ def test_polygamma_of_every_order(floats: str) -> None:
     places = [(1, 0.02, 3), (2, 0.1, 40), (3, -3, 0), (4, 50, 5000), (20, 1, 30), (1, -30, -20)]
     if floats != "f32":  # even orders have zeros between their poles: only the long sums are right
         places += [(2, -2.5, -2.4), (4, -9.5, -9.49), (2, -300, -299), (500, 100, 300)]
+    # Far out the powers leave the range unless the sum, which is as large, is divided first.
+    far = float(np.finfo(dtype).max) ** 0.49
+    places += [(1, far, 2 * far), (2, far / 8, far / 4), (1, far**2 / 4, far**2 / 2), (130, 89, 92)]
     orders = np.repeat([order for order, _, _ in places], 8).astype(dtype)
     x = np.concatenate([random.uniform(low, high, 8) for _, low, high in places]).astype(dtype)
     with mpmath.workprec(200):
@@ -65,8 +68,10 @@ def test_polygamma_of_every_order(floats: str) -> None:
     got = evaluate(
         f"{{{{ {floats}.polygamma }}}}(a, b)", orders, x, result=floats, inputs=(floats, floats)
     )
-    bound = 40 if floats == "f32" else 1
-    np.testing.assert_allclose(got, exact, rtol=bound * float(np.finfo(dtype).eps))
+    # float32 rounds a product for each order.
+    bound = np.maximum(orders, 40) if floats == "f32" else 1
+    excess = np.abs(got / exact - 1) / (bound * np.finfo(dtype).eps)
+    assert excess.max() <= 1, (orders[excess > 1], x[excess > 1], got[excess > 1])
     edges = np.array([0.0, -2.0, INFINITY, NAN], dtype)
     for order, expected in ((1, [INFINITY, INFINITY, 0, NAN]), (2, [NAN, NAN, 0, NAN])):
         n = np.full(4, order, dtype)
