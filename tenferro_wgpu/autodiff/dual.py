@@ -212,6 +212,9 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     >>> dw.backward()[w].tolist()
     [6.0, 0.0]
     """
+    if isinstance(primals, Value) or isinstance(tangents, Value):
+        # A tensor is a sequence of its rows, which nobody means.
+        raise DTypeError("jvp", "a tensor for each argument, in a sequence: jvp(f, (x,), (t,))")
     values = [lift("jvp", x) for x in primals]
     directions = [lift("jvp", t) for t in tangents]
     if len(values) != len(directions) or not values:

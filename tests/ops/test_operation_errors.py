@@ -37,6 +37,7 @@ ROWS = {
     "argmax of nothing": (lambda: EMPTY.argmax(), errors.ShapeError, "argmax"),
     "largest complex number": (lambda: COMPLEX.max(), errors.DTypeError, "order"),
     "dtype that does not exist": (lambda: V.sum(dtype="text"), errors.DTypeError, "sum"),
+    "a point that is no sequence": (lambda: tw.jvp(tw.sin, V, V), errors.DTypeError, r"\(x,\)"),
     "bounds in a tensor": (lambda: tw.linspace(0, SCALAR, 3), errors.DTypeError, r"\.item\(\)"),
     "reshape to another size": (lambda: M.reshape((5, 2)), errors.ShapeError, "reshape"),
     "reshape with two unknowns": (lambda: M.reshape((-1, -1)), errors.ShapeError, "-1"),
