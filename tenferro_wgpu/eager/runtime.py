@@ -178,18 +178,16 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         tensor = import_array(self, "variable_from", a, dtype, copy)
         if not is_inexact(tensor.dtype):
             raise DTypeError(
-                "variable_from",
-                f"{tensor.dtype} values have no gradients; pass dtype=float32 or float64, "
-                "or use constant_from",
-                (tensor.dtype,),
-            )
+                "variable_from", f"{tensor.dtype} values have no gradients; pass dtype=float32 or "
+                "float64, or use constant_from", (tensor.dtype,),
+            )  # fmt: skip
         return make_tensor(self, tensor, tape.leaf(ShapeDtype(tensor.shape, tensor.dtype)))
 
     def constant_from(self, a: Any, dtype: Any = None, *, copy: bool | None = None) -> EagerTensor:
         """An untracked tensor from the same kinds of input as `variable_from`."""
         return make_tensor(self, import_array(self, "constant_from", a, dtype, copy))
 
-    def asarray(self, a: Any, *, dtype: Any = None, copy: bool | None = None) -> EagerTensor:
+    def asarray(self, a: Any, dtype: Any = None, *, copy: bool | None = None) -> EagerTensor:
         """`a` as a tensor of this runtime; a tensor of this runtime is returned as it is."""
         if isinstance(a, EagerTensor) and a.interpreter is self:
             same = dtype is None or as_dtype(dtype, "asarray") is a.dtype

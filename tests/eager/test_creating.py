@@ -42,7 +42,7 @@ def test_method_makes_a_tensor_of_its_runtime(rt, name):
         assert got.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if name != "asarray"])
+@pytest.mark.parametrize("name", CALLS)
 def test_signature_is_the_function_without_device(name):
     function = inspect.signature(getattr(tw, name)).parameters
     method = inspect.signature(getattr(tw.EagerRuntime, name)).parameters
@@ -50,4 +50,7 @@ def test_signature_is_the_function_without_device(name):
         [(one.name, one.kind, one.default) for one in parameters.values()]
         for parameters in (function, method)
     ]
-    assert [one for one in described[0] if one[0] != "device"] == described[1][1:]
+    # What the method `asarray` takes has the name that `constant_from` gives it.
+    first = 1 if name == "asarray" else 0
+    wanted = [one for one in described[0] if one[0] != "device"]
+    assert wanted[first:] == described[1][1 + first :]
