@@ -331,9 +331,10 @@ class NumpyProtocols:
         if method != "__call__":
             return _call_method(name, method, inputs, options)
         function = UFUNCS.get(name)
-        if options or function is None:
+        known = inspect.signature(function).parameters if options and function else ()
+        if function is None or any(key not in known for key in options):
             raise no_counterpart(name, options)
-        return function(*inputs)
+        return function(*inputs, **options)
 
     def __array_function__(
         self,

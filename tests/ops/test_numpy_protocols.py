@@ -67,6 +67,7 @@ CALLS = {
     "unique_inverse": lambda x: np.unique_inverse(x).inverse_indices,
     "unique_values": lambda x: np.unique_values(x),
     "vecdot": lambda x: np.vecdot(x, x),
+    "vecdot of columns": lambda x: np.vecdot(x, x, axis=0),
     "repeat": lambda x: np.repeat(x, [1, 2], 0),
     "tile": lambda x: np.tile(x, (2, 2)),
     "rot90": lambda x: np.rot90(x),
