@@ -61,6 +61,26 @@ def _ranks(x: Array) -> Array:
     return ranks
 
 
+def _half_ranks(x: Array) -> Array:
+    """float16 as int16 of the same order: NumPy's own sort mixes zeros with the smallest numbers.
+
+    Measured with NumPy 2.4 and AVX-512, in rows of thousands.  NaN are the largest, without sign.
+    """
+    bits = x.view(np.int16)
+    return np.where(np.isnan(x), bits & 0x7FFF, _turned(bits))
+
+
+def _halves(ranks: Array) -> Array:
+    """The float16 numbers of their ranks."""
+    return _turned(ranks).view(np.float16)
+
+
+def _turned(bits: Array) -> Array:
+    """Bits of negative numbers in the opposite order, which is its own inverse."""
+    turned: Array = bits ^ ((bits >> 15) & 0x7FFF)
+    return turned
+
+
 def sort(
     xp: Any, out: ShapeDtype, x: Array, *, descending: bool, places: tuple[int, ...] | None
 ) -> Array:
@@ -69,9 +89,14 @@ def sort(
     if x.dtype.kind == "c":
         result = shared.sort(xp, out, x, descending=descending, places=places)
         return result
+    halves = x.dtype == np.float16
+    values = _half_ranks(x) if halves else x
     if places is not None and len(places) <= _MOST_PLACES and not descending:
-        return np.partition(x, places, axis=-1)
-    result = np.sort(x, axis=-1)
+        result = np.partition(values, places, axis=-1)
+        return _halves(result) if halves else result
+    result = np.sort(values, axis=-1)
+    if halves:
+        result = _halves(result)
     if descending:
         result = result[..., ::-1].copy()
     if x.dtype.kind == "f":
