@@ -255,3 +255,25 @@ def test_strided_products_match_contiguous_ones() -> None:
         (found,) = backend.execute(SimpleNamespace(name="dot_general"), (x, y), params, out)
         expected = backend.download(x) @ backend.download(y)
         np.testing.assert_allclose(backend.download(found), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+def test_single_elements_by_every_axis(axes, mode, transposed):
+    x = np.arange(60.0).reshape(3, 4, 5)
+    if transposed:
+        x = np.asfortranarray(x)
+    out = ShapeDtype((200, 1, 1, 1), np.dtype(float))
+    reach = np.array([x.shape[axis] for axis in axes]) * (1 if mode == "raise" else 2)
+    indices = np.random.default_rng(1).integers(-reach, reach, (200, 3))
+    given = indices.copy()
+    found = kernels.gather(
+        np, out, x, indices, axes=axes, slice_sizes=(1, 1, 1), mode=mode
+    )  # fmt: skip
+    expected = np.full(out.shape, np.nan)
+    for at, where in positions(x.shape, indices, axes, (1, 1, 1), mode):
+        if where is not None:
+            expected[at] = x[where]
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(indices, given)
