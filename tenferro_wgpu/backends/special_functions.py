@@ -145,7 +145,8 @@ def _lgamma_stepped(xp: Namespace, x: Array) -> Array:
     product = (xp.ones_like(x), xp.zeros_like(x))
     crosses = _has_any(xp, x < 0)
     for _ in range(int(2.5 - _STEPS_UP_FROM)):
-        down = step >= 2.5
+        # A number below 1.5 may be rounded up to 2.5, and stays there.
+        down = (step >= 2.5) & ~up
         moves = down | (step < 1.5)
         if not _has_any(xp, moves):
             break

@@ -47,6 +47,16 @@ def test_units_in_the_last_place(cpu, function):
             assert error <= max(allowed, 2.0**-52 if at < 0 else 0.0), (at, value, true)
 
 
+def test_lgamma_next_to_halves_and_whole_numbers(cpu):
+    halves = np.arange(-12, 24) / 2
+    x = np.concatenate([np.nextafter(halves, end) for end in (-30, 30)])
+    x = x[np.abs(x) > 0.4]
+    with mpmath.workprec(200):
+        exact = np.array([float(log_gamma(mpmath.mpf(at))) for at in x])
+    got = tw.lgamma(cpu.constant_from(x)).numpy()
+    np.testing.assert_allclose(got, exact, rtol=16 * np.finfo(float).eps, atol=np.finfo(float).eps)
+
+
 def test_special_values(cpu):
     x = cpu.constant_from(np.array([0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN]))
     np.testing.assert_array_equal(

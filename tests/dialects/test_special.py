@@ -50,6 +50,19 @@ def test_units_in_the_last_place_and_special_values(floats: str, name: str) -> N
     np.testing.assert_array_equal(np.signbit(got[:2]), np.signbit(expected[:2]))
 
 
+def test_lgamma_next_to_halves_and_whole_numbers(floats: str) -> None:
+    dtype = dialect(floats).dtype
+    halves = np.arange(-12, 24, dtype=dtype) / 2 + dtype.type(0)
+    x = np.concatenate([np.nextafter(halves, dtype.type(end)) for end in (-30, 30)])
+    x = x[np.abs(x) > 0.4]
+    with mpmath.workprec(200):
+        exact = [mpmath.re(mpmath.loggamma(mpmath.mpf(float(at)))) for at in x]
+    got = evaluate(f"{{{{ {floats}.lgamma }}}}(a)", x, result=floats, inputs=(floats,))
+    np.testing.assert_allclose(
+        got, np.array(exact, float), rtol=16 * np.finfo(dtype).eps, atol=np.finfo(dtype).eps
+    )
+
+
 def test_polygamma_of_every_order(floats: str) -> None:
     dtype = dialect(floats).dtype
     random = np.random.default_rng(5)
