@@ -220,8 +220,8 @@ class EagerRuntime(Creating, Lifetime, Maintenance, Interpreter):
         return EagerTensor(self, tensor)
 
     def array(self, array: np.ndarray[Any, Any]) -> EagerTensor:
-        """A host array as an untracked tensor."""
-        if not isinstance(array, np.ndarray):
+        """A host array, or a scalar that NumPy made of one of shape (), as an untracked tensor."""
+        if not isinstance(array, np.ndarray | np.generic):
             raise DTypeError("array", "an ndarray is needed; constant_from(...) takes all else")
         with self._lock:
             return EagerTensor(self, self._open("array").upload(array))

@@ -130,6 +130,8 @@ again = queue.allocate(size, "zeros")
 }
 INTERRUPTED = """
 import signal, threading, time
+# Whoever started this process in the background may have it ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # The device needs long for this, and the signal arrives while the process waits for it in C.
 count = 64 * 10000
 long = queue.upload(np.ones(count, np.float32))
