@@ -115,6 +115,10 @@ def _read(item: Any) -> Any:
     return item.numpy() if item.size <= MOST_READ else (item.shape, item.dtype)
 
 
+def _unless_large(array: np.ndarray[Any, Any]) -> Any:
+    return array if array.size <= MOST_READ else (array.shape, array.dtype)
+
+
 def difference(call: Call, expected: Any, got: Any) -> str:
     """Why two outcomes do not agree; empty if they do."""
     if (
@@ -157,7 +161,7 @@ def _difference_from_numpy(call: Call, got: Any) -> str:
     """Why the outcome of a right call is not NumPy's; empty if it is."""
     wanted = call.expected()
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    reason = difference(call, [np.asarray(each) for each in wanted], got)
+    reason = difference(call, [_unless_large(np.asarray(each)) for each in wanted], got)
     return reason and f"NumPy itself, {reason}"
 
 
