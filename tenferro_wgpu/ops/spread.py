@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError
+from ..errors import DTypeError
 from . import choice, reduction, statistics, views
 from . import elementwise as arithmetic
 from .calling import check_flag, normalize_axes
@@ -49,9 +49,7 @@ def _variance(
     op: str, x: Any, axis: Any, correction: Any, ddof: Any, dtype: Any, keepdims: bool
 ) -> tuple[Any, np.dtype[Any]]:
     """The variance in the dtype it is computed in, and the dtype of the result."""
-    if correction is not None and ddof is not None:
-        raise ArgumentError(op, "correction and ddof are two names of one number; give one")
-    lost = statistics.as_correction(op, correction if correction is not None else ddof)
+    lost = statistics.as_correction(op, correction, ddof)
     value, result = inexact(op, x, dtype)
     axes = normalize_axes(op, axis, value.ndim)
     missing = isnan(value)

@@ -66,9 +66,7 @@ def _variance(
     where: Any,
 ) -> tuple[Any, np.dtype[Any]]:
     """The variance in the dtype it is computed in, and the dtype of the result."""
-    if correction is not None and ddof is not None:
-        raise ArgumentError(op, "correction and ddof are two names of one number; give one")
-    lost = as_correction(op, correction if correction is not None else ddof)
+    lost = as_correction(op, correction, ddof)
     value, result = inexact(op, x, dtype)
     axes = normalize_axes(op, axis, value.ndim)
     centre = reduction.mean_of(op, value, axes, True, where)
@@ -82,8 +80,14 @@ def _variance(
     return arithmetic.divide(total, left_of_each), result
 
 
-def as_correction(op: str, correction: Any) -> float:
-    """How many degrees of freedom are lost; raises DTypeError for anything but a number."""
+def as_correction(op: str, correction: Any, ddof: Any) -> float:
+    """How many degrees of freedom are lost, by either name.
+
+    Raises ArgumentError for both names, DTypeError for anything but a number.
+    """
+    if correction is not None and ddof is not None:
+        raise ArgumentError(op, "correction and ddof are two names of one number; give one")
+    correction = correction if correction is not None else ddof
     if correction is None:
         return 0.0
     if not is_scalar(correction) or isinstance(correction, (complex, np.complexfloating)):

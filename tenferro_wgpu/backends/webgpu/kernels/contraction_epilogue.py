@@ -7,7 +7,6 @@ scaling, residual); the product of a tile stays in registers until the expressio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
@@ -15,7 +14,6 @@ from tenferro_wgpu.backends.webgpu.expressions import Expression
 from tenferro_wgpu.backends.webgpu.kernels.complex_product import is_real_product
 from tenferro_wgpu.backends.webgpu.kernels.contraction import (
     MOST_UNROLLED,
-    ContractionLaunch,
     Epilogue,
     arithmetic_dialect,
     as_matrices,
@@ -29,7 +27,8 @@ from tenferro_wgpu.backends.webgpu.kernels.contraction_plan import (
     merged,
     product_words,
 )
-from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher, with_constants
+from tenferro_wgpu.backends.webgpu.kernels.epilogue import PreparedEpilogue, run_epilogue
+from tenferro_wgpu.backends.webgpu.kernels.launch import Constant, Launcher
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts
 from tenferro_wgpu.backends.webgpu.kernels.vector_product import is_vector_product
 from tenferro_wgpu.errors import UnsupportedOperationError
@@ -37,21 +36,6 @@ from tenferro_wgpu.layout import Layout, contiguous_layout
 from tenferro_wgpu.tensor import ShapeDtype, Tensor
 
 __all__ = ["launch_contraction_epilogue"]
-
-
-@dataclass(frozen=True)
-class EpilogueLaunch:
-    """A fused product made ready.
-
-    `bound` are the positions of leaves that are buffers; `constants` pairs (position, byte offset
-    of its bits in the params) of the others.
-    """
-
-    launch: ContractionLaunch
-    bound: tuple[int, ...]
-    constants: tuple[tuple[int, int], ...]
-    output_bytes: tuple[int, ...]
-    dialects: tuple[Dialect, ...]
 
 
 def launch_contraction_epilogue(
@@ -93,7 +77,7 @@ def launch_contraction_epilogue(
     if key is None:
         key = (expression, *[part for leaf in leaves for part in (type(leaf.handle), leaf.layout)])
     key = ("matmul epilogue", key, x.spec, y.spec, contracting, batch)
-    found: EpilogueLaunch | None = launcher.plan(key)
+    found: PreparedEpilogue | None = launcher.plan(key)
     if found is None:
         size = contiguous_layout(spec.shape).size
         if size == 0 or x.size == 0 or x.dtype.kind == "b":
@@ -109,7 +93,7 @@ def launch_contraction_epilogue(
             raise _refused("a product of complex matrices is one of real ones")
         found = _prepare(launcher, work, (contracting, batch), x, expression, leaves, spec)
         launcher.plans.store(key, found)
-    return _run(launcher, found, (x, y), leaves, spec)
+    return run_epilogue(launcher, "dot_general", found, (x, y), leaves, spec.shape)
 
 
 def _prepare(
@@ -120,7 +104,7 @@ def _prepare(
     expression: Expression,
     leaves: Sequence[Tensor],
     spec: ShapeDtype,
-) -> EpilogueLaunch:
+) -> PreparedEpilogue:
     bound = tuple(i for i, leaf in enumerate(leaves) if type(leaf.handle) is not Constant)
     outputs = expression.output_dialects()
     limit = launcher.limits.max_storage_buffers_per_shader_stage
@@ -174,7 +158,10 @@ def _prepare(
         raise _refused("no output can hold the product meanwhile")
     if launch.plan.splits > 1:
         raise _refused("its long sums are split over invocations")
-    return EpilogueLaunch(launch, bound, tuple(constants), output_bytes, outputs)
+    return PreparedEpilogue(
+        launch.pipeline, launch.params, launch.workgroups, bound, tuple(constants), output_bytes,
+        outputs,
+    )  # fmt: skip
 
 
 def scratch_output(product: Dialect, outputs: Sequence[Dialect]) -> int:
@@ -210,30 +197,6 @@ def leaf_words(layout: Layout, batches: int, rows: int) -> list[int]:
             raise _refused("a leaf has several runs along batch, rows or columns")
         strides.append(run[1][0])
     return [layout.offset, *strides]
-
-
-def _run(
-    launcher: Launcher,
-    found: EpilogueLaunch,
-    operands: tuple[Tensor, Tensor],
-    leaves: Sequence[Tensor],
-    spec: ShapeDtype,
-) -> tuple[Tensor, ...]:
-    queue, launch = launcher.queue, found.launch
-    params = launch.params
-    if found.constants:
-        params = with_constants(params, found.constants, [leaf.handle for leaf in leaves])
-    results = [queue.allocate(nbytes, "dot_general") for nbytes in found.output_bytes]
-    buffers = [launcher.buffer(operand) for operand in operands]
-    buffers += [leaves[position].handle for position in found.bound]
-    queue.dispatch(
-        launch.pipeline, (*buffers, *results), params, launch.workgroups, "dot_general", results
-    )
-    layout = contiguous_layout(spec.shape)
-    return tuple(
-        Tensor(own.dtype, layout, buffer, launcher.backend)
-        for own, buffer in zip(found.dialects, results, strict=True)
-    )
 
 
 def _refused(reason: str) -> UnsupportedOperationError:

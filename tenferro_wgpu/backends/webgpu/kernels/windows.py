@@ -12,18 +12,17 @@ and here: 25 and 10 ms with zeros around the input, 16 and 10 ms without.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
 
 from tenferro_wgpu.backends.webgpu.dialects import Dialect, dialect
 from tenferro_wgpu.backends.webgpu.expressions import Expression
+from tenferro_wgpu.backends.webgpu.kernels.epilogue import PreparedEpilogue, run_epilogue
 from tenferro_wgpu.backends.webgpu.kernels.launch import (
     Constant,
     Launcher,
     accesses,
-    with_constants,
     workgroup_count,
 )
 from tenferro_wgpu.backends.webgpu.kernels.strides import check_counts, words
@@ -41,23 +40,6 @@ MOST_ROWS = 3
 MOST_DEPTH = 512
 #: What a run costs besides its places.
 EXTRA_LOADS = 4
-
-
-@dataclass(frozen=True)
-class _Launch:
-    """A prepared dispatch.
-
-    `bound` are the positions of leaves that are buffers; `constants` pairs (position, byte offset
-    of its bits in the params) of the others.
-    """
-
-    pipeline: Any
-    params: bytes
-    workgroups: tuple[int, int, int]
-    bound: tuple[int, ...]
-    constants: tuple[tuple[int, int], ...]
-    output_bytes: tuple[int, ...]
-    dialects: tuple[Dialect, ...]
 
 
 def suits_windows(
@@ -130,22 +112,11 @@ def launch_windows_epilogue(
         "windows", key, x.spec, weights.spec, params["strides"], params["low"], params["high"],
         params["kernel_dilation"], params["groups"],
     )  # fmt: skip
-    found: _Launch | None = launcher.plan(key)
+    found: PreparedEpilogue | None = launcher.plan(key)
     if found is None:
         found = _prepare(launcher, x, weights, params, expression, leaves, spec)
         launcher.plans.store(key, found)
-    queue, block = launcher.queue, found.params
-    if found.constants:
-        block = with_constants(block, found.constants, [leaf.handle for leaf in leaves])
-    results = [queue.allocate(nbytes, "conv") for nbytes in found.output_bytes]
-    buffers = [launcher.buffer(x), launcher.buffer(weights)]
-    buffers += [leaves[position].handle for position in found.bound]
-    queue.dispatch(found.pipeline, (*buffers, *results), block, found.workgroups, "conv", results)
-    layout = contiguous_layout(spec.shape)
-    return tuple(
-        Tensor(own.dtype, layout, buffer, launcher.backend)
-        for own, buffer in zip(found.dialects, results, strict=True)
-    )
+    return run_epilogue(launcher, "conv", found, (x, weights), leaves, spec.shape)
 
 
 def run_length(places: int, width: int) -> int:
@@ -165,7 +136,7 @@ def _prepare(
     expression: Expression,
     leaves: Sequence[Tensor],
     spec: ShapeDtype,
-) -> _Launch:
+) -> PreparedEpilogue:
     size = contiguous_layout(spec.shape).size
     check_counts("conv", size, prod(weights.shape))
     T = launcher.dialect(x.dtype)
@@ -230,7 +201,7 @@ def _prepare(
     output_bytes = tuple(size * 4 * R.words for R in own)
     for nbytes in output_bytes:
         launcher.check_bindable(nbytes, "conv")
-    return _Launch(
+    return PreparedEpilogue(
         pipeline, words(block).ljust(pipeline.params_size, b"\0"),
         launcher.groups(workgroup_count(items)), bound, tuple(constants), output_bytes, own,
     )  # fmt: skip
